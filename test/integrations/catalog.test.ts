@@ -22,15 +22,15 @@ function load(baseUrls: Record<string, string> = {}, others: Integration[] = [])
   return loadCatalog({ folder, dispatcher, baseUrls: new Map(Object.entries(baseUrls)), others });
 }
 
-/** A valid contract, changed. */
+/** A valid contract with one change. */
 function contract(change: (root: { [key: string]: never }) => void): string {
   const root = parse(contractText({})) as { [key: string]: never };
   change(root);
   return stringify(root);
 }
 
-describe("every file of the folder is an integration", () => {
-  it("beside those that are code", async () => {
+describe("the catalog contains every contract of the folder", () => {
+  it("adds each contract to the integrations that are implemented in code", async () => {
     await writeFile(join(folder, "acme.yaml"), contractText({}));
     await writeFile(join(folder, "notes.txt"), "not a contract");
     const first = (await load()).get("acme");
@@ -41,7 +41,7 @@ describe("every file of the folder is an integration", () => {
     expect(catalog.get("acme")).toMatchObject({ title: "Acme", toolSource: "fixed", credentialProperty: "api_token" });
   });
 
-  it("and no word means two of those that are code", async () => {
+  it("rejects two implemented integrations with the same server_type", async () => {
     await writeFile(join(folder, "acme.yaml"), contractText({}));
     const acme = (await load()).get("acme");
     if (acme === undefined) throw new Error("acme is missing");
@@ -49,13 +49,13 @@ describe("every file of the folder is an integration", () => {
     await expect(load({}, [local, { ...local }])).rejects.toThrow('two integrations have the server_type "local"');
   });
 
-  it("of the repository", async () => {
+  it("loads the contracts of the repository", async () => {
     const catalog = await loadCatalog({ folder: "openapi/integrations", dispatcher, baseUrls: new Map(), others: [] });
     expect([...catalog.keys()]).toContain("bamboohr");
   });
 });
 
-describe("a contract with a fault stops the start, with the file's name and the fault", () => {
+describe("rejects an invalid contract at the start, naming the file and the fault", () => {
   type Root = Record<string, JsonObject>;
   it.each<[string, (root: Root) => void, string]>([
     ["no extension", (root) => delete root["x-patchbay-integration"], 'has no "x-patchbay-integration"'],
@@ -72,7 +72,7 @@ describe("a contract with a fault stops the start, with the file's name and the 
       "additionalProperties: false",
     ],
     [
-      "a credential that is no secret",
+      "a credential that is not a secret",
       (root) => Object.assign(root["x-patchbay-integration"] ?? {}, { credential: "site" }),
       'the credential "site"',
     ],
@@ -99,17 +99,17 @@ describe("a contract with a fault stops the start, with the file's name and the 
       "dangling reference: #/nowhere",
     ],
     [
-      "a destination that is not named",
+      "an address variable that is not a destination",
       (root) => Object.assign(root["x-patchbay-integration"] ?? {}, { destination: [] }),
       '"destination" must name it',
     ],
     [
-      "an address in clear",
+      "a plain http address",
       (root) => Object.assign(root, { servers: [{ url: "http://x.test" }] }),
       "needs an https server",
     ],
     [
-      "an address with a variable nobody fills",
+      "an address variable without a value",
       (root) => Object.assign(root, { servers: [{ url: "https://{tenant}.test" }] }),
       "tenant",
     ],
@@ -124,20 +124,20 @@ describe("a contract with a fault stops the start, with the file's name and the 
     await expect(load()).rejects.toThrow("acme.yaml");
   });
 
-  it("two files of one server_type", async () => {
+  it("rejects two files with the same server_type", async () => {
     await writeFile(join(folder, "a.yaml"), contractText({}));
     await writeFile(join(folder, "b.yaml"), contractText({}));
     await expect(load()).rejects.toThrow('b.yaml: the server_type "acme" is taken already');
   });
 
-  it("an override for something that is not there", async () => {
+  it("rejects an override for an unknown server_type", async () => {
     await writeFile(join(folder, "acme.yaml"), contractText({}));
     await expect(load({ acne: "http://x" })).rejects.toThrow(
       'INTEGRATION_BASE_URLS: unknown server_type "acne"; did you mean "acme"? Known: acme.',
     );
   });
 
-  it("an override that is no address", async () => {
+  it("rejects an override that is not a URL", async () => {
     await writeFile(join(folder, "acme.yaml"), contractText({}));
     await expect(load({ acme: "not an address" })).rejects.toThrow("web address");
   });
@@ -151,7 +151,7 @@ describe("an unknown server_type", () => {
     ["GitHub", 'unknown server_type "GitHub"; did you mean "github"? Known: bamboohr, github, mcp.'],
     ["salesforce", 'unknown server_type "salesforce". Known: bamboohr, github, mcp.'],
     ["a\n\u0000b", 'unknown server_type "a??b". Known: bamboohr, github, mcp.'],
-  ])("%j is answered with the nearest", (wrong, message) => {
+  ])("%j returns an error that names the nearest server_type", (wrong, message) => {
     const error = unknownServerType(wrong, catalog);
     expect(error).toMatchObject({ kind: "invalid", field: "server_type", message });
   });

@@ -24,22 +24,22 @@ const REQUEST: JsonObject = {
   },
 };
 
-describe("a message says what to correct", () => {
+describe("an error message says what to correct", () => {
   const good = { start: "2026-01-31", days: 1 };
   it.each<[string, unknown, string]>([
     ["every missing property", {}, 'The required properties "start", "days" are missing.'],
     [
-      "where one is missing",
+      "the path of a missing property",
       { ...good, notes: [{}] },
       'The required property "note" is missing in property "notes[0]".',
     ],
-    ["the form of a date", { ...good, start: "31.1.2026" }, 'Property "start" must be a valid date (YYYY-MM-DD).'],
+    ["the format of a date", { ...good, start: "31.1.2026" }, 'Property "start" must be a valid date (YYYY-MM-DD).'],
     ["both types", { ...good, days: "1" }, 'Property "days" must be an integer, not a string.'],
     ["the limit", { ...good, days: 0 }, 'Property "days" must be >= 1.'],
     ["the allowed values", { ...good, status: "ok" }, 'Property "status" must be one of "approved", "denied".'],
     ["the pattern", { ...good, domain: "a.b" }, 'Property "domain" must match the pattern ^[a-z]+$.'],
-    ["the name that was meant", { ...good, strat: "" }, 'Did you mean "start"?'],
-    ["that an object is needed", [], "The value must be an object, not an array."],
+    ["the similar property name", { ...good, strat: "" }, 'Did you mean "start"?'],
+    ["that an object is required", [], "The value must be an object, not an array."],
   ])("%s", async (_title, value, message) => {
     expect(await complaint(REQUEST, value)).toContain(message);
   });
@@ -89,13 +89,13 @@ describe("an untrusted schema cannot block the process", () => {
     ["an unknown type", { type: "thing" }],
     ["an unknown dialect", { $schema: "https://example.com/schema", type: "object" }],
     ["a reference to itself", { $ref: "#" }],
-    ["a required that is no list", { type: "object", required: true }],
-  ])("%s only asks for an object", async (_title, schema) => {
+    ["a `required` that is not a list", { type: "object", required: true }],
+  ])("accepts any object for a schema with %s", async (_title, schema) => {
     expect(await complaint(schema, { any: "thing" })).toBeUndefined();
   });
 });
 
-it("a schema of 2020-12 is checked by its own rules", async () => {
+it("checks a 2020-12 schema by the rules of 2020-12", async () => {
   const schema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "object",
@@ -109,7 +109,7 @@ it("schemas with the same $id do not conflict", async () => {
   expect(await complaint({ $id: "a", type: "object", required: ["y"] }, {})).toContain('"y"');
 });
 
-it("inherited members are not properties of the value", async () => {
+it("does not count inherited members as properties of a value", async () => {
   const schema = { type: "object", properties: { constructor: { type: "number" } }, required: ["toString"] };
   expect(await complaint({ ...schema, required: [] }, {})).toBeUndefined();
   expect(await complaint(schema, {})).toContain('"toString"');

@@ -19,18 +19,18 @@ const ENDLESS: JsonObject = {
   $ref: "#/definitions/d0",
 };
 const ORDINARY: JsonObject = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
-/** Fine to check, but nothing bounds it beforehand. */
+/** Cheap to check, but without a known upper bound. */
 const RECURSIVE: JsonObject = { type: "object", properties: { child: { $ref: "#" }, name: { type: "string" } } };
 
 const validator = createSchemaValidator();
 afterAll(() => validator.close());
 
-test("an ordinary schema is checked at once, without a promise", () => {
+test("checks an ordinary schema synchronously, without a promise", () => {
   expect(validator.validate(ORDINARY, { text: "a" }, "acc_1")).toBeUndefined();
   expect(validator.validate(ORDINARY, {}, "acc_1")).toBe('The required property "text" is missing.');
 });
 
-test("a worker thread answers with the same sentence as the main thread", async () => {
+test("a worker thread returns the same message as the main thread", async () => {
   const large = { text: 7, rest: Array.from({ length: 300_000 }, () => 0) };
   const schema = { ...ORDINARY, additionalProperties: { type: "array", items: { type: "number" } } };
   const inThread = validator.validate(schema, large, "acc_1");
@@ -48,12 +48,12 @@ test("refuses a check that exceeded its limit again without running it, only for
   await expect(check("loud")).rejects.toMatchObject({ kind: "too_expensive" });
   await expect(check("loud")).rejects.toMatchObject({ kind: "too_expensive" });
   await expect(check("other")).rejects.toMatchObject({ kind: "too_expensive" });
-  // Both threads that may be started are gone: the third check shows that the second one did not run.
+  // Two thread starts are allowed. The third check shows that the second one did not run.
   await expect(check("third")).rejects.toMatchObject({ kind: "busy" });
   await pool.close();
 });
 
-test("a larger value is refused after one that ran over, a smaller one is checked", async () => {
+test("rejects a value at least as large as one that exceeded the limit, and checks a smaller one", async () => {
   const pool = createCheckPool({ cpuMs: 400 });
   const schema: JsonObject = { type: "array", items: { allOf: Array(100).fill({ type: "array", uniqueItems: true }) } };
   const check = (items: number) => {
@@ -67,7 +67,7 @@ test("a larger value is refused after one that ran over, a smaller one is checke
   await pool.close();
 });
 
-test("a tenant whose checks keep running over waits a minute, another one does not", async () => {
+test("makes a tenant wait a minute after repeated overruns, but no other tenant", async () => {
   const pool = createCheckPool({ cpuMs: 100 });
   const check = (tenant: string, digest: string, schema: JsonObject) =>
     pool.check({ tenant, digest, schema, text: "{}", valueSize: 1 });
@@ -78,7 +78,7 @@ test("a tenant whose checks keep running over waits a minute, another one does n
   await pool.close();
 });
 
-test("a thread that runs out of memory refuses its check, and the next check gets another thread", async () => {
+test("rejects a check that exhausts a thread's memory, and runs the next check in a new thread", async () => {
   const pool = createCheckPool({ cpuMs: 10_000, maxHeapMb: 24, threads: 1 });
   const schema: JsonObject = { type: "array", uniqueItems: true };
   const value = Array.from({ length: 300_000 }, (_, index) => [`${index}`]);
@@ -89,7 +89,7 @@ test("a thread that runs out of memory refuses its check, and the next check get
   await pool.close();
 });
 
-test("tenants are served in turn, each with one item in progress", () => {
+test("serves tenants in turn, with one check in progress each", () => {
   const queue = createTenantQueue<number>({ perTenant: 3, total: 5 });
   expect([1, 2, 3, 4].map((item) => queue.add("loud", item))).toEqual([true, true, true, false]);
   expect([5, 6].map((item) => queue.add("quiet", item))).toEqual([true, true]);
@@ -110,11 +110,11 @@ test.each<[string, JsonObject]>([
   ["an $id inside", { properties: { a: { $id: "https://example.com/a", type: "string" } } }],
   ["a reference to another document", { $ref: "https://example.com/schema.json" }],
   ["deep nesting", nested(200)],
-])("the cost of %s is unbounded or beyond every limit", (_title, schema) => {
+])("the cost of %s is unbounded or exceeds every limit", (_title, schema) => {
   expect(measureSchema(schema).perPlace).toBeGreaterThan(1_000_000);
 });
 
-test("what is said twice through a reference costs twice, and descriptions cost nothing", () => {
+test("counts a referenced schema for each reference, and descriptions not at all", () => {
   const pair: JsonObject = { type: "object", properties: { x: { type: "number" }, y: { type: "number" } } };
   const once = measureSchema({ definitions: { pair }, properties: { a: { $ref: "#/definitions/pair" } } });
   const twice = measureSchema({
@@ -126,13 +126,13 @@ test("what is said twice through a reference costs twice, and descriptions cost 
   expect(measureSchema(pair).depth).toBe(1);
 });
 
-test("a property named like a keyword is measured as a property", () => {
+test("measures a property named like a keyword as a property", () => {
   const plain = measureSchema({ properties: { a: { type: "string", pattern: "^a+$" } } });
   for (const name of ["description", "default", "$ref", "uniqueItems", "definitions"])
     expect(measureSchema({ properties: { [name]: { type: "string", pattern: "^a+$" } } })).toEqual(plain);
 });
 
-test("a value is measured down to the depth that the schema looks into", () => {
+test("measures a value down to the depth that the schema inspects", () => {
   const value = { a: "xyz", b: { c: [1, 2, 3] } };
   expect(measureValue(value, 0, () => false)).toEqual({ places: 1, characters: 0 });
   expect(measureValue(value, 1, () => false)).toEqual({ places: 3, characters: 5 });
@@ -153,7 +153,7 @@ test.each<[text: string, isUrl: boolean]>([
   ["http://example.com/a b", false],
   [`http://${":".repeat(80_000)}`, false],
   [`http://${"a@a.aa/".repeat(80_000)} `, false],
-])("the format url takes %s as ajv-formats does, in linear time", (text, isUrl) => {
+])("the format url accepts %s like ajv-formats, in linear time", (text, isUrl) => {
   const { url } = LINEAR_FORMATS;
   expect(typeof url === "function" && url(text)).toBe(isUrl);
 });

@@ -18,32 +18,32 @@ beforeEach(() => {
 });
 
 describe("a rate limit", () => {
-  it("lets through what it allows, has the next ones wait for their turn, and refuses what would wait too long", () => {
+  it("allows calls within the limit, delays the next ones, and rejects those that would wait too long", () => {
     const waits = Array.from({ length: 11 }, () => pace.reserve(ONE, [PER_SECOND], {}));
     expect(waits).toEqual([0, 0, 0, 1_000, 1_000, 1_000, 2_000, 2_000, 2_000, 3_000, 3_000]);
     clock += 1_500;
-    // Those that were refused took no place.
+    // Rejected calls use no slots.
     expect(pace.reserve(ONE, [PER_SECOND], {})).toBe(1_500);
   });
 
-  it("counts each connection, each version of its key and each value of its argument by itself", () => {
+  it("counts each connection, key version and argument value separately", () => {
     const perBase: UpstreamRateLimit = { id: "b", requests: 1, windowMs: 1_000, per: "base" };
     expect(pace.reserve(ONE, [perBase], { base: "x" })).toBe(0);
     expect(pace.reserve(ONE, [perBase], { base: "y" })).toBe(0);
     expect(pace.reserve({ connectionId: 2, keyVersion: 1 }, [perBase], { base: "x" })).toBe(0);
     expect(pace.reserve({ connectionId: 1, keyVersion: 2 }, [perBase], { base: "x" })).toBe(0);
     expect(pace.reserve(ONE, [perBase], { base: "x" })).toBe(1_000);
-    // What has no base does not count.
+    // Calls without the argument `base` are not counted.
     expect([pace.reserve(ONE, [perBase], {}), pace.reserve(ONE, [perBase], {})]).toEqual([0, 0]);
   });
 
-  it("of several, the tightest decides", () => {
+  it("applies the strictest of several limits", () => {
     const perMinute: UpstreamRateLimit = { id: "c", requests: 4, windowMs: 60_000, per: undefined };
     const waits = Array.from({ length: 5 }, () => pace.reserve(ONE, [PER_SECOND, perMinute], {}));
     expect(waits).toEqual([0, 0, 0, 1_000, 60_000]);
   });
 
-  it("is never passed in any window, whenever calls come", () => {
+  it("is never exceeded in any window, whenever calls arrive", () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 700 }), { maxLength: 200 }),
@@ -70,7 +70,7 @@ describe("a rate limit", () => {
   });
 });
 
-describe("an upstream that asks callers to wait", () => {
+describe("an upstream with a stated wait", () => {
   it("receives no calls of the connection until the time has passed", () => {
     pace.pause(ONE, 30_000);
     pace.pause(ONE, 1_000);
@@ -82,7 +82,7 @@ describe("an upstream that asks callers to wait", () => {
     expect(pace.reserve(ONE, [], {})).toBe(0);
   });
 
-  it("is obeyed for at most an hour, and only for the key that was sent", () => {
+  it("is honored for at most an hour, and only for the key that was sent", () => {
     pace.pause(ONE, 1e12);
     expect(pace.reserve(ONE, [], {})).toBe(3_600_000);
     expect(pace.reserve({ connectionId: 1, keyVersion: 2 }, [], {})).toBe(0);

@@ -4,8 +4,8 @@ import { parseJson, printJson, type JsonObject } from "../../../src/json.ts";
 import { json, result, stream, wellBehaved, type Script } from "./scripted-upstream.ts";
 import { call, patient, target, textOf, tool, upstream } from "./support.ts";
 
-describe("a result is relayed unchanged", () => {
-  it("with content of every kind, known or not, and data", async () => {
+describe("relays a result unchanged", () => {
+  it("relays known and unknown content types, and data", async () => {
     const content = [
       { type: "text", text: "a", annotations: { audience: ["user"], priority: 0.5 }, _meta: { k: 1 } },
       { type: "image", data: "AA==", mimeType: "image/png" },
@@ -25,7 +25,7 @@ describe("a result is relayed unchanged", () => {
     expect(answer.bytes).toBeGreaterThan(JSON.stringify(content).length);
   });
 
-  it("integers beyond 2^53 included, both ways", async () => {
+  it("relays integers beyond 2^53 exactly, in both directions", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) =>
         json(
@@ -39,12 +39,12 @@ describe("a result is relayed unchanged", () => {
     expect(subject.server.of("tools/call")[0]?.text).toContain('"arguments":{"n":98765432109876543210}');
   });
 
-  it("without a text block that the server did not send", async () => {
+  it("adds no text block to a result without one", async () => {
     const subject = await upstream({ "tools/call": result({ content: [], structuredContent: { a: 1 } }) });
     expect(await call(subject)).toMatchObject({ content: [], structuredContent: { a: 1 } });
   });
 
-  it("with data that is no object as text for callers that cannot carry it", async () => {
+  it("returns data that is not an object as text to callers that cannot receive it", async () => {
     const subject = await upstream({ "tools/call": result({ content: [], structuredContent: [1, "b"] }) });
     const answer = await call(subject);
     expect(answer.content).toEqual([{ type: "text", text: '[1,"b"]' }]);
@@ -52,7 +52,7 @@ describe("a result is relayed unchanged", () => {
     expect(answer.json).toBe('{"content":[],"structuredContent":[1,"b"]}');
   });
 
-  it("byte for byte: white space, number formats, key order and escapes", async () => {
+  it("relays white space, number formats, key order and escapes byte for byte", async () => {
     const said =
       '{ "structuredContent" : {"2":1.0,"1":1e2,"b":"\\u00e9\\/"}, "isError":false,\n"content":[],"x-own":null }';
     const subject = await upstream({
@@ -64,7 +64,7 @@ describe("a result is relayed unchanged", () => {
 });
 
 describe("a stream", () => {
-  it("may contain notifications, pings and other requests before the answer, and all requests get a response", async () => {
+  it("may contain notifications, pings and other requests before the answer, and every request gets a response", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) => {
         const { send } = stream(response);
@@ -88,7 +88,7 @@ describe("a stream", () => {
     });
   });
 
-  it("outside any request is open before the first call, so that requests on it are answered", async () => {
+  it("for messages outside calls is open before the first call, so that the upstream's requests on it are answered", async () => {
     let ask = (_message: JsonObject): void => undefined;
     let answer = (_result: JsonObject): void => undefined;
     const error: Script = (received, response) => {
@@ -122,7 +122,7 @@ describe("a stream", () => {
     expect(subject.server.of("GET")).toHaveLength(1);
   });
 
-  it("that a server does not support outside requests does not affect calls or the session", async () => {
+  it("for messages outside calls is optional: without it calls and sessions work", async () => {
     const notFound: Script = (_request, response) => void response.writeHead(404).end("Cannot GET /mcp");
     const subject = await upstream({ GET: notFound });
     const there = target(subject.server.url);
@@ -133,7 +133,7 @@ describe("a stream", () => {
     expect(subject.server.of("tools/call")).toHaveLength(3);
   });
 
-  it("that stays open does not keep the caller waiting", async () => {
+  it("that stays open after the answer does not delay the caller", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) =>
         stream(response).send({ jsonrpc: "2.0", id: message.id, result: { content: [{ type: "text", text: "now" }] } }),
@@ -162,9 +162,9 @@ describe("a stream", () => {
   });
 });
 
-describe("a call that may have been executed is not repeated", () => {
+describe("does not repeat a call that may have been executed", () => {
   const reset: Script = (_request, response) => void response.socket?.resetAndDestroy();
-  it("when the connection breaks, and the result says so", async () => {
+  it("returns an error that says so when the connection breaks", async () => {
     const subject = await upstream({ "tools/call": reset });
     const answer = await call(subject);
     expect(answer.isError).toBe(true);
@@ -172,7 +172,7 @@ describe("a call that may have been executed is not repeated", () => {
     expect(subject.server.of("tools/call")).toHaveLength(1);
   });
 
-  it("when its stream cannot be resumed, even because the session is lost", async () => {
+  it("does not repeat it when its stream cannot be resumed, even if the session is lost", async () => {
     const subject = await upstream({
       "tools/call": (_request, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -185,7 +185,7 @@ describe("a call that may have been executed is not repeated", () => {
     expect(subject.server.of("initialize")).toHaveLength(1);
   });
 
-  it("unless the tool only reads", async () => {
+  it("repeats the call if the tool is read-only", async () => {
     let breaks = 1;
     const subject = await upstream({
       "tools/call": (request, response) => (breaks-- > 0 ? reset : wellBehaved)(request, response),
@@ -201,7 +201,7 @@ describe("a call that may have been executed is not repeated", () => {
   });
 });
 
-describe("an aborting caller", () => {
+describe("a caller that aborts", () => {
   it("cancels the running request upstream", async () => {
     let hungUp: Promise<unknown> | undefined;
     const subject = await upstream({
@@ -243,7 +243,7 @@ describe("an aborting caller", () => {
     expect(textOf(await stayed)).toBe("done");
   });
 
-  it("before anything was sent, sends nothing", async () => {
+  it("sends nothing if it aborts before the call was sent", async () => {
     const subject = await upstream({});
     const signal = AbortSignal.abort(new Error("already gone"));
     await expect(

@@ -12,7 +12,7 @@ function subject() {
 const check = (configuration: JsonObject) =>
   subject().checkConfiguration?.({ url: "https://mcp.example.com/mcp", ...configuration });
 
-describe("a configuration is rejected with the property's name", () => {
+describe("rejects an invalid configuration and names the property", () => {
   it.each<[string, JsonObject, string]>([
     ["with a private address", { url: "https://10.0.0.1/mcp" }, "url"],
     ["with plain http", { url: "http://mcp.example.com/mcp" }, "url"],
@@ -52,7 +52,7 @@ describe("a configuration is rejected with the property's name", () => {
     expect(() => check(configuration)).toThrow(expect.objectContaining({ kind: "invalid", field }) as Error);
   });
 
-  it("and without the secret's value", () => {
+  it("never quotes the secret in the error", () => {
     for (const configuration of [{ api_token: "canary\n" }, { headers: { "X-A": "canary\n" } }]) {
       expect(() => check(configuration)).toThrow(
         expect.objectContaining({ message: expect.not.stringContaining("canary") as string }) as Error,

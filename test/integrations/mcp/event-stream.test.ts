@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createEventStreamReader } from "../../../src/integrations/mcp/http/event-stream.ts";
 
-/** Reads a text in pieces of the given sizes. */
+/** Reads a text in chunks of the given sizes. */
 function read(text: string, sizes: readonly number[] = []): { data: readonly string[]; id: string | undefined } {
   const reader = createEventStreamReader();
   const bytes = Buffer.from(text);
@@ -29,7 +29,7 @@ describe("an event stream", () => {
     expect(read(text).data).toEqual(expected);
   });
 
-  it("keeps the last id and ignores one with NUL", () => {
+  it("keeps the last id and ignores an id with NUL", () => {
     expect(read("id: 1\ndata: a\n\nid: 2\n\nid: 3\0\n\n").id).toBe("2");
   });
 
@@ -37,7 +37,7 @@ describe("an event stream", () => {
     const piece = fc.constantFrom("data: ü🌍", "data:x", ": c", "id: 7", "\n", "\r\n", "\r", "\n\n", "event: message");
     fc.assert(
       fc.property(fc.array(piece), fc.array(fc.integer({ min: 0, max: 5 })), (pieces, sizes) => {
-        // A CR at the very end waits for what follows it.
+        // A CR at the end of a chunk is held back until the next character.
         const text = `${pieces.join("")}\n`;
         expect(read(text, sizes)).toEqual(read(text));
       }),

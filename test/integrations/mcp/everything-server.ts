@@ -4,15 +4,15 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { endingWithUs } from "../../support/child-process.ts";
 
-/** The reference MCP server as a process of its own. */
+/** The reference MCP server in a separate process. */
 export interface EverythingServer {
   readonly url: string;
-  /** Ends it and starts it again on the same port: its sessions are gone then. */
+  /** Restarts it on the same port, which loses its sessions. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts `@modelcontextprotocol/server-everything` with an empty environment, since one of its tools tells it. */
+/** Starts `@modelcontextprotocol/server-everything` with an empty environment, because one of its tools prints it. */
 export async function startEverythingServer(): Promise<EverythingServer> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/mcp`;

@@ -14,11 +14,11 @@ describe("the reference MCP server as an upstream", () => {
     await server.stop();
   });
 
-  it("is verified by a real listing, without a key", async () => {
+  it("is verified by listing its tools, without a key", async () => {
     expect(await subject.integration.verify(target(server.url), patient())).toEqual({ outcome: "verified" });
   });
 
-  it("lists its tools with schemas, and only those marked read-only are", async () => {
+  it("lists its tools with schemas, and marks only those with readOnlyHint as read-only", async () => {
     const tools = await subject.integration.listTools(target(server.url), patient());
     const echo = tools.find(({ name }) => name === "echo");
     expect(echo).toMatchObject({
@@ -67,7 +67,7 @@ describe("the reference MCP server as an upstream", () => {
     expect(textOf(result)).toMatch(/invalid/i);
   });
 
-  it("works after the upstream has lost the session", async () => {
+  it("reopens a session that the upstream lost", async () => {
     const connection = target(server.url);
     const call = (message: string) => subject.integration.callTool(connection, tool("echo"), { message }, patient());
     expect(textOf(await call("before"))).toBe("Echo: before");

@@ -6,7 +6,7 @@ import { call, createSubject, patient, target, textOf, tool, upstream } from "./
 
 const CANARY = "canary-3f9a77";
 
-/** Every way to fail, and what a person is told. */
+/** Every kind of failure with its public message. */
 const FAILURES: readonly (readonly [form: string, script: Script, said: RegExp])[] = [
   ["401", status(401), /refused the API key \(HTTP 401\).*new api_key/],
   ["403", status(403), /refused the API key \(HTTP 403\)/],
@@ -44,7 +44,7 @@ const FAILURES: readonly (readonly [form: string, script: Script, said: RegExp])
     /does not speak MCP/,
   ],
   [
-    "a result that is none",
+    "a malformed result",
     ({ message }, response) => json(response, { jsonrpc: "2.0", id: message.id, result: 7 }),
     /does not speak MCP/,
   ],
@@ -108,7 +108,7 @@ describe("a failing upstream returns a result with a remedy", () => {
     [429, "busy"],
     [500, "down"],
     [503, "down"],
-  ])("%i is marked %s: a server that answers below 500 is not down", async (code, fault) => {
+  ])("%i is marked %s: a status below 500 is not an outage", async (code, fault) => {
     const subject = await upstream({ "tools/call": status(code) });
     expect((await call(subject)).upstreamFault).toBe(fault);
   });
@@ -127,12 +127,12 @@ describe("a failing upstream returns a result with a remedy", () => {
     expect((await call(subject)).upstreamFault).toBe("busy");
   });
 
-  it.each([401, 403])("%i without a key asks for one", async (code) => {
+  it.each([401, 403])("%i without a key asks the owner for a key", async (code) => {
     const subject = await upstream({ "tools/call": status(code) });
     expect(textOf(await call(subject))).toMatch(/asks for credentials.*api_key/);
   });
 
-  it("404 from a server without sessions means a wrong address, not a lost session", async () => {
+  it("404 from a server without sessions reports a wrong address, not a lost session", async () => {
     const subject = await upstream({ initialize: status(404) });
     expect(textOf(await call(subject))).toMatch(/no MCP endpoint at this address \(HTTP 404\)/);
     expect(subject.server.of("initialize")).toHaveLength(1);
@@ -150,7 +150,7 @@ describe("a failing upstream returns a result with a remedy", () => {
     await subject.close();
   });
 
-  it("names a host that the guard rejects, with the operator's remedy", async () => {
+  it("names a host that the guard rejects, and the operator's remedy", async () => {
     const subject = createSubject([]);
     const answer = await subject.integration.callTool(
       target("https://169.254.169.254/mcp"),
@@ -186,7 +186,7 @@ describe("a JSON-RPC error", () => {
     expect(explanation).toMatch(/answered with an error \(-32602\): Unknown tool: work/);
   });
 
-  it("without id is the answer to the call", async () => {
+  it("without an id is the answer to the call", async () => {
     const subject = await upstream({
       "tools/call": (_request, response) =>
         json(response, { jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } }),
@@ -194,7 +194,7 @@ describe("a JSON-RPC error", () => {
     expect(await rpcErrorOf(call(subject))).toMatchObject({ code: -32700, message: "Parse error" });
   });
 
-  it("of the handshake is a fault of the server, not the answer to the call", async () => {
+  it("in the handshake is a fault of the server, not the answer to the call", async () => {
     const subject = await upstream({
       initialize: ({ message }, response) =>
         json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32603, message: "no" } }),
@@ -204,7 +204,7 @@ describe("a JSON-RPC error", () => {
 });
 
 describe("a secret", () => {
-  it("repeated in an upstream error is redacted in the result and the log", async () => {
+  it("in an upstream error is redacted in the result and the log", async () => {
     const subject = await upstream({
       "tools/call": ({ message, headers }, response) =>
         json(response, {

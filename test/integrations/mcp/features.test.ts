@@ -50,7 +50,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
     expect(offer.bytes).toBeGreaterThan(100);
   });
 
-  it("answers reads, prompts and completions without fields of its revision", async () => {
+  it("answers reads, prompts and completions without fields of its protocol revision", async () => {
     const { features, connection } = await sdkServer(era);
     const ask = async (question: FeatureRequest): Promise<JsonObject> => {
       const answer = await features.request(connection, question, patient());
@@ -72,7 +72,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
     expect(completion).toMatchObject({ completion: { values: ["paris", "park", "party"] } });
   });
 
-  it("passes on its own error message and code", async () => {
+  it("passes the server's error message and code unchanged", async () => {
     const { features, connection } = await sdkServer(era);
     const unknown = await features.request(connection, { method: "resources/read", uri: "test://nowhere" }, patient());
     expect(unknown).toMatchObject({ kind: "error", code: -32602, data: { uri: "test://nowhere" } });
@@ -84,7 +84,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
     });
   });
 
-  it("relays progress if requested, and log messages from the wanted level", async () => {
+  it("relays progress if requested, and log messages from the requested level", async () => {
     const { integration, connection } = await sdkServer(era);
     const progress: JsonObject[] = [];
     const messages: Notification[] = [];
@@ -105,7 +105,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
 });
 
 describe("the feature listing of a server", () => {
-  it("is read page by page without items that clients would reject", async () => {
+  it("is read page by page, without items that clients would reject", async () => {
     const pages: Record<string, JsonObject> = {
       "": {
         resources: [
@@ -134,7 +134,7 @@ describe("the feature listing of a server", () => {
     expect(offer.capabilities).toMatchObject({ resources: true, subscribe: false, prompts: false });
   });
 
-  it("is not requested when it declares none", async () => {
+  it("is not requested from a server that declares no features", async () => {
     const subject = await upstream({ initialize: declaring({ tools: {} }) });
     const offer = await featuresOf(subject).listFeatures(target(subject.server.url), patient());
     expect(offer).toMatchObject({ resources: [], resourceTemplates: [], prompts: [], bytes: 0 });
@@ -169,7 +169,7 @@ describe("a feature request", () => {
     expect(subject.server.of("initialize")).toHaveLength(2);
   });
 
-  it("that the upstream answers with input_required gets a clear error", async () => {
+  it("answered with input_required returns a clear error", async () => {
     const subject = await upstream({ "prompts/get": result({ resultType: "input_required", inputRequests: {} }) });
     const question: FeatureRequest = { method: "prompts/get", name: "p", args: {} };
     expect(await featuresOf(subject).request(target(subject.server.url), question, patient())).toMatchObject({
@@ -203,7 +203,7 @@ describe("a feature request", () => {
 });
 
 describe("notifications during a request", () => {
-  it("arrive in order and before the answer, however slow the listener", async () => {
+  it("arrive in order and before the answer, even with a slow listener", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) => {
         const { send } = stream(response);

@@ -8,25 +8,25 @@ export interface Received {
   readonly headers: IncomingMessage["headers"];
   /** The parsed body; empty without one. */
   readonly message: JsonObject;
-  /** The body as it came. */
+  /** The body as received. */
   readonly text: string;
 }
 
-/** Answers one request, in whatever way the test is about. */
+/** Answers one request. */
 export type Script = (request: Received, response: ServerResponse) => void;
 
-/** An MCP server that misbehaves as told, on a port of its own. */
+/** A scripted MCP server on a separate port. */
 export interface ScriptedUpstream {
   readonly url: string;
   readonly received: readonly Received[];
-  /** What was received for a JSON-RPC method, or an HTTP method. */
+  /** The messages received for a JSON-RPC method, or for an HTTP method. */
   of(method: string): readonly Received[];
-  /** Waits until a method has been received so often. */
+  /** Waits until a method has been received this many times. */
   until(method: string, count?: number): Promise<void>;
   close(): void;
 }
 
-/** Starts one. What `script` leaves unanswered gets the answer of a well-behaved server with sessions. */
+/** Starts a server. Requests that `script` does not answer get the answers of a correct server with sessions. */
 export async function startScriptedUpstream(script: Partial<Record<string, Script>>): Promise<ScriptedUpstream> {
   const received: Received[] = [];
   const waiting: (() => void)[] = [];
@@ -66,7 +66,7 @@ export async function startScriptedUpstream(script: Partial<Record<string, Scrip
   };
 }
 
-/** Answers as a server with sessions does. */
+/** Answers like a correct server with sessions. */
 export const wellBehaved: Script = ({ message, httpMethod }, response) => {
   if (httpMethod === "DELETE") response.writeHead(200).end();
   else if (message.method === "initialize") {
@@ -77,7 +77,7 @@ export const wellBehaved: Script = ({ message, httpMethod }, response) => {
   else json(response, { jsonrpc: "2.0", id: message.id, result: { content: [{ type: "text", text: "done" }] } });
 };
 
-/** The result of a handshake. */
+/** The result of `initialize`. */
 export const INITIALIZED: JsonObject = {
   protocolVersion: "2025-11-25",
   capabilities: { tools: {} },
@@ -101,7 +101,7 @@ export function status(code: number, body = "", headers: Record<string, string> 
   return (_request, response) => void response.writeHead(code, headers).end(body);
 }
 
-/** Begins an event stream. */
+/** Starts an event stream. */
 export function stream(response: ServerResponse): { send: (message: unknown, id?: string) => void } {
   response.writeHead(200, { "content-type": "text/event-stream" });
   return {

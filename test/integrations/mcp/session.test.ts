@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { json, result, status, wellBehaved, type Script } from "./scripted-upstream.ts";
 import { call, patient, target, textOf, tool, upstream } from "./support.ts";
 
-describe("what the upstream receives", () => {
-  it("is the key, the extra headers, the session and the version", async () => {
+describe("the requests to the upstream", () => {
+  it("carry the key, the configured headers, the session and the protocol version", async () => {
     const subject = await upstream({});
     await call(subject, { api_token: "key-1", headers: { "X-Tenant": "t 1" } });
     expect(subject.server.of("initialize")[0]?.headers).not.toHaveProperty("mcp-protocol-version");
@@ -18,7 +18,7 @@ describe("what the upstream receives", () => {
     });
   });
 
-  it("is one handshake for concurrent calls, and notifications/initialized before any of them", async () => {
+  it("start with one handshake for concurrent calls, and send notifications/initialized before the calls", async () => {
     const subject = await upstream({});
     const connection = target(subject.server.url);
     await Promise.all(
@@ -30,7 +30,7 @@ describe("what the upstream receives", () => {
   });
 
   it.each(["2025-06-18", "2025-03-26", "2024-11-05"])(
-    "is the revision it chose (%s), without a session where it keeps none",
+    "carry the revision that the server chose (%s), and no session if the server has none",
     async (protocolVersion) => {
       const subject = await upstream({ initialize: result({ protocolVersion, capabilities: {} }) });
       expect(textOf(await call(subject))).toBe("done");
@@ -40,7 +40,7 @@ describe("what the upstream receives", () => {
     },
   );
 
-  it("is a new handshake after a key change, and a DELETE of the old session", async () => {
+  it("include a new handshake after a key change, and a DELETE of the old session", async () => {
     const subject = await upstream({});
     const before = target(subject.server.url, { api_token: "old" });
     await subject.integration.callTool(before, tool("work"), {}, patient());
@@ -57,7 +57,7 @@ describe("what the upstream receives", () => {
     });
   });
 
-  it("is a DELETE when the connection is forgotten", async () => {
+  it("include a DELETE of the session when the connection is deleted", async () => {
     const subject = await upstream({});
     const connection = target(subject.server.url);
     await subject.integration.callTool(connection, tool("work"), {}, patient());
@@ -97,7 +97,7 @@ describe("a lost session", () => {
     expect(subject.server.of("tools/call")).toHaveLength(2);
   });
 
-  it("is reopened only once", async () => {
+  it("is reopened at most once per call", async () => {
     const subject = await upstream({ "tools/call": status(404) });
     const answer = await call(subject);
     expect(answer.isError).toBe(true);
@@ -127,7 +127,7 @@ describe("a lost session", () => {
   });
 });
 
-it("a running call is not repeated after its connection is forgotten", async () => {
+it("does not repeat a running call after its connection is deleted", async () => {
   let answer: (() => void) | undefined;
   const subject = await upstream({
     "tools/call": (request, response) => (answer = () => status(404)(request, response)),
@@ -142,7 +142,7 @@ it("a running call is not repeated after its connection is forgotten", async () 
   expect(subject.server.of("initialize")).toHaveLength(1);
 });
 
-it("an idle session is closed, and the next call opens another", async () => {
+it("closes an idle session, and opens a new one for the next call", async () => {
   const subject = await upstream({}, { sessionIdleMs: 50 });
   const connection = target(subject.server.url);
   const work = () => subject.integration.callTool(connection, tool("work"), {}, patient());
@@ -152,7 +152,7 @@ it("an idle session is closed, and the next call opens another", async () => {
   expect(subject.server.of("initialize")).toHaveLength(2);
 });
 
-it("all sessions are closed on shutdown", async () => {
+it("closes all sessions on shutdown", async () => {
   const subject = await upstream({});
   await Promise.all([call(subject), call(subject), call(subject)]);
   subject.integration.close();

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../src/json.ts";
 
 const VERSION = "2026-07-28";
 
-/** A server of the 2026-07-28 revision alone, which checks what the revision makes a client send. */
+/** A server that supports only the 2026-07-28 revision and checks its rules for clients. */
 async function modernUpstream(tools: JsonObject[] = [], initialize?: Script) {
   const checked =
     (answer: JsonObject): Script =>
@@ -44,11 +44,11 @@ async function modernUpstream(tools: JsonObject[] = [], initialize?: Script) {
 
 describe("a server that supports the 2026-07-28 revision", () => {
   it.each<[string, Script]>([
-    ["answers initialize with an older revision too", result(INITIALIZED)],
+    ["supports older revisions in initialize too", result(INITIALIZED)],
     ["answers initialize with 2026-07-28", result({ ...INITIALIZED, protocolVersion: VERSION })],
     ["answers initialize with a plain 400", status(400, "Bad Request")],
     ["answers initialize with a plain 404", status(404, "Not Found")],
-  ])("and %s is spoken to in 2026-07-28", async (_what, initialize) => {
+  ])("is used in 2026-07-28 if it %s", async (_what, initialize) => {
     const subject = await modernUpstream([{ name: "work", inputSchema: { type: "object" } }], initialize);
     const connection = target(subject.server.url);
     expect(await subject.integration.listTools(connection, patient())).toHaveLength(1);
@@ -57,7 +57,7 @@ describe("a server that supports the 2026-07-28 revision", () => {
 });
 
 describe("a server that supports only the 2026-07-28 revision", () => {
-  it("is verified, listed and called, without sessions and cancellations", async () => {
+  it("is verified, listed and called without sessions or cancellations", async () => {
     const subject = await modernUpstream([{ name: "work", inputSchema: { type: "object" } }]);
     const connection = target(subject.server.url);
     expect(await subject.integration.verify(connection, patient())).toEqual({ outcome: "verified" });
@@ -89,7 +89,7 @@ describe("a server that supports only the 2026-07-28 revision", () => {
     expect(headers).not.toHaveProperty("mcp-param-absent");
   });
 
-  it("loses tools whose marks break the revision's rules", async () => {
+  it("omits tools whose x-mcp-header marks break the rules of the revision", async () => {
     const mark = (name: string, properties: JsonObject): JsonObject => ({
       name,
       inputSchema: { type: "object", properties },
@@ -105,7 +105,7 @@ describe("a server that supports only the 2026-07-28 revision", () => {
     expect(tools.map(({ name }) => name)).toEqual(["fine"]);
   });
 
-  it("returns an error result when it asks a person for input", async () => {
+  it("returns an error result when the server requests input from a person", async () => {
     const server = await startScriptedUpstream({
       "tools/call": ({ message }, response) =>
         json(response, { jsonrpc: "2.0", id: message.id, result: { resultType: "input_required", inputRequests: {} } }),

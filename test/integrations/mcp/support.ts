@@ -9,10 +9,10 @@ import { checkDestination } from "../../../src/outbound/check-destination.ts";
 import { startScriptedUpstream, type Script, type ScriptedUpstream } from "./scripted-upstream.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 
-/** Times that a test shortens. */
+/** Timeouts that a test shortens. */
 export type Times = Pick<McpIntegrationDeps, "timeoutMs" | "sessionIdleMs">;
 
-/** The integration over a real guarded dispatcher that may call the given upstreams, and what it logged. */
+/** The integration with a real guarded dispatcher that allows the given upstreams, and its log. */
 export function createSubject(urls: readonly string[], times: Times = {}, lookup?: LookupFunction) {
   const allow = urls.map((url) => new URL(url).host);
   const lines: string[] = [];
@@ -34,7 +34,7 @@ export function createSubject(urls: readonly string[], times: Times = {}, lookup
   };
 }
 
-/** A scripted upstream and the integration over it, for the running test. */
+/** A scripted upstream and an integration that calls it, for the running test. */
 export async function upstream(script: Partial<Record<string, Script>>, times?: Times): Promise<Subject> {
   const server = await startScriptedUpstream(script);
   const subject = createSubject([server.url], times);
@@ -45,23 +45,23 @@ export async function upstream(script: Partial<Record<string, Script>>, times?: 
   return { server, ...subject };
 }
 
-/** What `upstream` gives. */
+/** The result of `upstream`. */
 export type Subject = ReturnType<typeof createSubject> & { readonly server: ScriptedUpstream };
 
-/** Calls a tool named `work` over a connection of its own. */
+/** Calls a tool named `work` over a new connection. */
 export function call(subject: Subject, configuration: JsonObject = {}): Promise<CallResult> {
   return subject.integration.callTool(target(subject.server.url, configuration), tool("work"), {}, patient());
 }
 
 let lastConnectionId = 0;
 
-/** A connection of its own to an upstream. */
+/** A new connection to an upstream. */
 export function target(url: string, configuration: JsonObject = {}): Target {
   lastConnectionId += 1;
   return { accountId: "1", connectionId: lastConnectionId, keyVersion: 1, configuration: { url, ...configuration } };
 }
 
-/** A tool as if it had been listed. */
+/** A tool in the format of a listing. */
 export function tool(name: string, more: Partial<ToolDefinition> = {}): ToolDefinition {
   return {
     name,
@@ -73,7 +73,7 @@ export function tool(name: string, more: Partial<ToolDefinition> = {}): ToolDefi
   };
 }
 
-/** Options of a call that nobody aborts. */
+/** Call options with a signal that is never aborted. */
 export function patient(): { signal: AbortSignal } {
   return { signal: new AbortController().signal };
 }

@@ -11,7 +11,7 @@ const offering = (...tools: unknown[]): Partial<Record<string, Script>> => ({
 });
 
 describe("the tools of a server", () => {
-  it("come from all pages in order, and the first of two with the same name wins", async () => {
+  it("are read from all pages in order; the first of two with the same name wins", async () => {
     const pages: Record<string, JsonObject> = {
       first: { tools: [{ name: "a", description: "first" }, { name: "b" }], nextCursor: "2" },
       "2": { tools: [{ name: "a", description: "second" }, { name: "c" }], nextCursor: "3" },
@@ -28,7 +28,7 @@ describe("the tools of a server", () => {
     expect(tools[0]?.description).toBe("first");
   });
 
-  it("may arrive as a stream", async () => {
+  it("may arrive as an event stream", async () => {
     const subject = await upstream({
       "tools/list": ({ message }, response) => {
         stream(response).send({ jsonrpc: "2.0", id: message.id, result: { tools: [{ name: "a" }] } });
@@ -53,7 +53,7 @@ describe("the tools of a server", () => {
     expect(tools).toHaveLength(5);
   });
 
-  it("get a new digest exactly when a field that agents see changes", async () => {
+  it("get a new digest if and only if a field that agents see changes", async () => {
     const base = { name: "a", description: "d", inputSchema: { type: "object", properties: { b: {}, c: {} } } };
     const digest = async (tool: JsonObject): Promise<string | undefined> =>
       (await list(await upstream(offering(tool))))[0]?.digest;
@@ -75,7 +75,7 @@ describe("the tools of a server", () => {
       expect(await digest({ ...base, ...change })).not.toBe(before);
   });
 
-  it("carry the hints whose values are booleans", async () => {
+  it("have only hints with boolean values", async () => {
     const annotations = { destructiveHint: false, idempotentHint: true, openWorldHint: "yes" };
     const subject = await upstream(offering({ name: "says", annotations }, { name: "silent" }));
     const [says, silent] = await list(subject);
@@ -83,7 +83,7 @@ describe("the tools of a server", () => {
     expect(silent?.hints).toBeUndefined();
   });
 
-  it("keep their schemas, and every input schema is one of an object", async () => {
+  it("keep their schemas, and every input schema has type object", async () => {
     const inputSchema = { type: "object", properties: { a: { $ref: "#/$defs/a" } }, required: ["a"], $defs: { a: {} } };
     const outputSchema = { type: "object", properties: { b: {} } };
     const subject = await upstream(
@@ -119,14 +119,14 @@ describe("the tools of a server", () => {
     expect(others.map(({ description }) => description)).toEqual(["", "", "", "", "A title"]);
   });
 
-  it("need authentication where the connection has a key or headers", async () => {
+  it("require authentication if the connection has a key or headers", async () => {
     const subject = await upstream(offering({ name: "a" }));
     for (const configuration of [{ api_token: "key-1" }, { headers: { "x-key": "key-2" } }]) {
       expect((await list(subject, configuration))[0]?.annotations.requiresAuth).toBe(true);
     }
   });
 
-  it("with unusable names are skipped and logged with the reason", async () => {
+  it("are skipped if their names are unusable, and logged with the reason", async () => {
     const subject = await upstream(
       offering(
         ...["", " padded ", "a\u0000b", "line\nbreak", "\ud800", "rtl\u202e", "x".repeat(129), 7, null].map((name) => ({
@@ -143,7 +143,7 @@ describe("the tools of a server", () => {
     expect(subject.logged()).toContain("its name cannot be used");
   });
 
-  it("are an empty list for a server without tools", async () => {
+  it("are an empty list if the server declares no tools", async () => {
     const subject = await upstream({
       "tools/list": ({ message }, response) =>
         json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "Method not found" } }),
@@ -151,7 +151,7 @@ describe("the tools of a server", () => {
     expect(await list(subject)).toEqual([]);
   });
 
-  it("stop when a server repeats its cursor or never ends", async () => {
+  it("end when a server repeats its cursor or exceeds the limit", async () => {
     const circle = await upstream({ "tools/list": result({ tools: [{ name: "a" }], nextCursor: "again" }) });
     expect(await list(circle)).toHaveLength(1);
     expect(circle.server.of("tools/list")).toHaveLength(2);
@@ -170,7 +170,7 @@ describe("the tools of a server", () => {
     expect(endless.logged()).toContain("truncated");
   });
 
-  it("keep the text of the server, byte for byte", async () => {
+  it("keep the server's text byte for byte", async () => {
     const said = `{ "title":"\\u00e9", "name" : "a","vendor":{"2":1.0,"1":[ ]},"inputSchema":{"type":"object","x":1e2},
       "execution":{"taskSupport":"optional"}, "annotations":{"title":"t"} }`;
     const subject = await upstream({
@@ -186,7 +186,7 @@ describe("the tools of a server", () => {
     ]);
   });
 
-  it("lose only what makes clients reject the whole list", async () => {
+  it("omit only fields that make clients reject the whole list", async () => {
     const subject = await upstream(
       offering(
         { name: "none", x: 1 },
@@ -201,7 +201,7 @@ describe("the tools of a server", () => {
     ]);
   });
 
-  it("with duplicate keys are printed as they were read and reviewed", async () => {
+  it("with duplicate keys are serialized as they were parsed and reviewed", async () => {
     const subject = await upstream({
       "tools/list": ({ message }, response) =>
         json(
@@ -212,7 +212,7 @@ describe("the tools of a server", () => {
     expect((await list(subject))[0]?.json).toBe('{"name":"a","description":"good","inputSchema":{"type":"object"}}');
   });
 
-  it("are restored from storage with the order of their keys", async () => {
+  it("are restored from storage with their key order", async () => {
     const inputSchema = { type: "object", properties: { zebra: {}, a: {} }, required: [] };
     const subject = await upstream(offering({ name: "a", inputSchema, vendor: 1 }));
     const [listed] = await list(subject);
@@ -222,7 +222,7 @@ describe("the tools of a server", () => {
     );
   });
 
-  it("carry the server's time to live if it is short", async () => {
+  it("have the server's time to live if it is short", async () => {
     const ttl = async (ttlMs: number): Promise<unknown> =>
       (await list(await upstream({ "tools/list": result({ tools: [{ name: "a" }], ttlMs }) })))[0]?.ttlMs;
     expect(await ttl(0)).toBe(0);
@@ -248,14 +248,14 @@ describe("verification", () => {
   const verify = (subject: Subject, configuration: JsonObject = {}) =>
     subject.integration.verify(target(subject.server.url, configuration), patient());
 
-  it("lists tools in a separate session and closes it", async () => {
+  it("lists tools in a separate session and closes the session", async () => {
     const subject = await upstream({});
     expect(await verify(subject, { api_token: "key-1" })).toEqual({ outcome: "verified" });
     expect(subject.server.of("tools/list")).toHaveLength(1);
     await subject.server.until("DELETE");
   });
 
-  it("names a list that exceeds a limit, and succeeds if a further page fails", async () => {
+  it("reports a list that exceeds a limit, and succeeds if a further page fails", async () => {
     let page = 0;
     const endless = await upstream({
       "tools/list": (request, response) => {
@@ -277,7 +277,7 @@ describe("verification", () => {
     expect(await verify(broken)).toEqual({ outcome: "verified" });
   });
 
-  it.each(["initialize", "tools/list"])("fails when %s is refused with 401 or 403", async (method) => {
+  it.each(["initialize", "tools/list"])("fails when %s is rejected with 401 or 403", async (method) => {
     for (const code of [401, 403]) {
       const subject = await upstream({ [method]: status(code) });
       expect(await verify(subject, { api_token: "key-1" })).toEqual({
@@ -293,7 +293,7 @@ describe("verification", () => {
     ["a page", status(200, "<html>", { "content-type": "text/html" })],
     ["a broken connection", (_request, response) => void response.socket?.destroy()],
     ["silence", () => undefined],
-  ])("says nothing of the key after %s: it is to be tried again", async (_form, script) => {
+  ])("has the outcome retry after %s", async (_form, script) => {
     const subject = await upstream({ initialize: script }, { timeoutMs: 300 });
     expect(await verify(subject, { api_token: "key-1" })).toEqual({
       outcome: "retry",

@@ -41,7 +41,7 @@ describe("a cached token", () => {
     [3_600, 3_540],
     [10, 9],
     [undefined, 540],
-  ])("and is good for %s seconds is used for %d, then replaced", async (lifetime, used) => {
+  ])("with a lifetime of %s seconds is used for %d seconds, then replaced", async (lifetime, used) => {
     lifetimeSeconds = lifetime;
     expect(await current()).toBe("token 1");
     clock += used * 1_000 - 1;
@@ -63,7 +63,7 @@ describe("a cached token", () => {
     expect(new Set(await Promise.all(Array.from({ length: 10 }, () => current())))).toEqual(new Set(["token 1"]));
     const renewed = Array.from({ length: 10 }, () => tokens.renewed(target(), source, "token 1", never));
     expect(new Set(await Promise.all(renewed))).toEqual(new Set(["token 2"]));
-    // One that was refused before the others had a new one.
+    // Was rejected before the others received a new token.
     expect(await tokens.renewed(target(), source, "token 1", never)).toBe("token 2");
     expect(asked).toBe(2);
   });
@@ -76,7 +76,7 @@ describe("a cached token", () => {
 });
 
 describe("while a token is requested", () => {
-  it("an aborting caller does not cancel the request for others", async () => {
+  it("is still requested for others when one caller aborts", async () => {
     const gate = Promise.withResolvers<undefined>();
     const slow: AccessTokenSource = { key: "slow", obtain: () => gate.promise.then(() => source.obtain(never)) };
     const leaving = new AbortController();
@@ -88,7 +88,7 @@ describe("while a token is requested", () => {
     expect(await second).toBe("token 1");
   });
 
-  it("a failure reaches all waiting callers and is not cached", async () => {
+  it("is not cached after a failure, which reaches all waiting callers", async () => {
     let fails = true;
     const moody: AccessTokenSource = {
       key: "moody",

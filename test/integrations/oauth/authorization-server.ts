@@ -3,26 +3,26 @@ import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
 
 export const CLIENT_ID = "acme client/1";
-/** With every character that a careless client would send as it is. */
+/** Contains every character that must be encoded. */
 export const CLIENT_SECRET = "s3cr/et+of%the:client&=0123456789";
 
-/** A request for a token. */
+/** A request to the token endpoint. */
 export interface TokenRequest {
   readonly authorization: string | undefined;
   readonly body: string;
 }
 
-/** An authorization server with one client, and an API that takes its tokens alone. */
+/** An authorization server with one client, and an API that accepts only its tokens. */
 export interface AuthorizationServer {
   readonly url: string;
   readonly tokenRequests: TokenRequest[];
-  /** Paths of the API that were called with a good token, and what token it was. */
+  /** Paths of the API that were called with a valid token, and the token. */
   readonly served: { readonly method: string; readonly path: string; readonly token: string; readonly scope: string }[];
-  /** Calls of the API that were refused. */
+  /** Rejected calls of the API. */
   refused: number;
-  /** Answers instead of the authorization server, while it is set. */
+  /** Answers in place of the authorization server while it is set. */
   answerToken: ((response: ServerResponse) => void) | undefined;
-  /** Refuses every token that was given so far. */
+  /** Revokes all tokens issued so far. */
   revokeAll(): void;
   close(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
       self.answerToken(response);
       return;
     }
-    // What was read already is handed on where the provider's body parser looks for it.
+    // Passes the parsed body on in the property that the provider's body parser reads.
     await handle(Object.assign(request, { body: Object.fromEntries(new URLSearchParams(body)) }), response);
   }
 

@@ -11,7 +11,7 @@ import {
 
 const ok = { responses: { "200": { description: "ok", content: { "application/json": { schema: {} } } } } };
 
-/** A contract whose vendor gives tokens for an id and a secret. */
+/** A contract whose vendor issues tokens for a client id and a secret. */
 function contract(credential: Record<string, string> = {}): string {
   return contractText(
     { "/api/things": { get: { operationId: "list", ...ok }, post: { operationId: "create", ...ok } } },
@@ -63,7 +63,7 @@ function subjectWith(credential?: Record<string, string>, secret = CLIENT_SECRET
 }
 
 describe("an integration by OAuth 2 client credentials", () => {
-  it("requests one token for all calls, with HTTP Basic as RFC 6749 encodes it, and sends it as bearer", async () => {
+  it("requests one token for all calls, with HTTP Basic as encoded by RFC 6749, and sends it as a bearer token", async () => {
     const results = await Promise.all(Array.from({ length: 20 }, () => subject.call("list")));
     expect(results.every(({ isError }) => !isError)).toBe(true);
     expect((await subject.call("create")).isError).toBe(false);
@@ -74,9 +74,9 @@ describe("an integration by OAuth 2 client credentials", () => {
     expect(server.served).toHaveLength(21);
   });
 
-  it("asks for the contract's scopes, and authenticates in the form where the vendor wants it there", async () => {
+  it("requests the contract's scopes, and sends the credentials as form parameters if the contract says so", async () => {
     const posting = subjectWith({ scope: "read", authentication: "post" });
-    // This server takes the client's registered way alone; what counts is what was sent.
+    // This server accepts only the registered authentication method, so the test checks what was sent.
     await posting.call("list");
     expect(server.tokenRequests[0]?.authorization).toBeUndefined();
     expect(Object.fromEntries(new URLSearchParams(server.tokenRequests[0]?.body))).toEqual({
@@ -114,7 +114,7 @@ describe("an integration by OAuth 2 client credentials", () => {
     expect(server.served.map(({ path }) => path)).toEqual(["/me"]);
   });
 
-  it("redacts the secret and the token from echoed answers", async () => {
+  it("redacts the secret and the token from answers that repeat them", async () => {
     const result = await subject.call("list");
     const token = server.served[0]?.token ?? "";
     expect(token.length).toBeGreaterThan(20);
@@ -131,7 +131,7 @@ describe("an integration by OAuth 2 client credentials", () => {
 });
 
 describe("a failed token request returns a result with a remedy", () => {
-  it("for a wrong secret, which also fails the verification", async () => {
+  it("names a wrong secret, and fails the verification", async () => {
     const wrong = subjectWith({}, "wrong-secret-0123456789");
     const result = await wrong.call("list");
     const port = new URL(server.url).port;
@@ -145,14 +145,21 @@ describe("a failed token request returns a result with a remedy", () => {
   });
 
   it.each<[string, number, unknown, Record<string, string>, string, RegExp]>([
-    ["scopes it does not give", 400, { error: "invalid_scope" }, {}, "refused_key", /scopes that are asked for/],
-    ["another grant", 400, { error: "unauthorized_client" }, {}, "refused_key", /may not use client credentials/],
-    ["no such address", 404, {}, {}, "refused_key", /answered 404\. Check the client/],
+    ["rejected scopes", 400, { error: "invalid_scope" }, {}, "refused_key", /scopes that are asked for/],
+    [
+      "a rejected grant type",
+      400,
+      { error: "unauthorized_client" },
+      {},
+      "refused_key",
+      /may not use client credentials/,
+    ],
+    ["a missing endpoint", 404, {}, {}, "refused_key", /answered 404\. Check the client/],
     ["too many requests", 429, {}, { "retry-after": "7" }, "busy", /try again in 7 seconds/],
     ["a broken server", 500, { error: "server_error" }, {}, "down", /fault is on its side/],
     ["a redirect", 302, {}, { location: "http://169.254.169.254/" }, "other", /Redirects are not followed/],
     ["no token", 200, { token_type: "bearer" }, {}, "other", /without a bearer token/],
-    ["another kind of token", 200, { access_token: "x", token_type: "mac" }, {}, "other", /without a bearer token/],
+    ["an unsupported token type", 200, { access_token: "x", token_type: "mac" }, {}, "other", /without a bearer token/],
     [
       "a token with a line break",
       200,
@@ -161,9 +168,16 @@ describe("a failed token request returns a result with a remedy", () => {
       "other",
       /without a bearer/,
     ],
-    ["no object", 200, [], {}, "other", /without a bearer token/],
-    ["a flood", 200, { access_token: "x".repeat(300_000), token_type: "bearer" }, {}, "other", /more than a token/],
-  ])("%s", async (_title, status, body, headers, fault, said) => {
+    ["a response that is not an object", 200, [], {}, "other", /without a bearer token/],
+    [
+      "an oversized response",
+      200,
+      { access_token: "x".repeat(300_000), token_type: "bearer" },
+      {},
+      "other",
+      /more than a token/,
+    ],
+  ])("reports %s", async (_title, status, body, headers, fault, said) => {
     server.answerToken = (response) => json(response, status, body, headers);
     const result = await subject.call("list");
     expect(result).toMatchObject({ isError: true, upstreamFault: fault });
@@ -173,7 +187,7 @@ describe("a failed token request returns a result with a remedy", () => {
     expect(outcome).toBe(fault === "refused_key" ? "failed" : "retry");
   });
 
-  it("for an unreachable server", async () => {
+  it("names an unreachable server", async () => {
     server.answerToken = (response) => void response.socket?.resetAndDestroy();
     const result = await subject.call("list");
     expect(result).toMatchObject({ isError: true, upstreamFault: "down" });
@@ -183,15 +197,19 @@ describe("a failed token request returns a result with a remedy", () => {
 
 describe("a contract with client credentials", () => {
   it.each<[string, string, RegExp]>([
-    ["over http", "http://acme.example.com/oauth/token", /needs an https server for its tokens/],
-    ["at an address that anybody may name", "https://{client_id}.example.com/token", /"destination" must name it/],
-    ["nowhere", "", /without a client credentials flow/],
-  ])("%s is refused", (_title, tokenUrl, said) => {
+    ["over plain http", "http://acme.example.com/oauth/token", /needs an https server for its tokens/],
+    [
+      "with a token endpoint that the caller can choose",
+      "https://{client_id}.example.com/token",
+      /"destination" must name it/,
+    ],
+    ["without a token endpoint", "", /without a client credentials flow/],
+  ])("is rejected %s", (_title, tokenUrl, said) => {
     const text = contract().replace("https://acme.example.com/oauth/token", tokenUrl);
     expect(() => readContract(text)).toThrow(said);
   });
 
-  it("without a client credentials flow is rejected", () => {
+  it("is rejected if it has no client credentials flow", () => {
     expect(() => readContract(contract().replace("clientCredentials:", "implicit:"))).toThrow(
       /client credentials flow/,
     );

@@ -64,7 +64,7 @@ function terms(
   return authorization.terms(targetOf(subject.upstream, configuration), wanted, patient());
 }
 
-/** Changes what the vendor says of itself. */
+/** Changes the vendor's metadata. */
 function describe({ upstream: { vendor } }: Subject, changes: JsonObject): void {
   vendor.documents.set(OAUTH, { ...vendor.metadata, ...changes });
 }
@@ -83,7 +83,7 @@ test("prefers a configured client and registers nothing", async () => {
   expect(subject.upstream.vendor.registrations).toEqual([]);
 });
 
-test("registers once where only dynamic registration exists, and reuses the client", async () => {
+test("registers once if the server supports only dynamic registration, and reuses the client", async () => {
   const subject = await startSubject();
   const first = await terms(subject);
   expect(first.client).toMatchObject({ clientSecret: undefined, authentication: "none", source: "registered" });
@@ -95,7 +95,7 @@ test("registers once where only dynamic registration exists, and reuses the clie
   ]);
 });
 
-test("ignores a registration for the redirect URI once shared by all issuers, and deletes it when expired", async () => {
+test("ignores a registration for the redirect URI that all issuers once shared, and deletes it once expired", async () => {
   const subject = await startSubject();
   const { issuer } = subject.upstream.vendor;
   const old = { ...STATIC_CLIENT, source: "registered" } as const;
@@ -108,7 +108,7 @@ test("ignores a registration for the redirect URI once shared by all issuers, an
   expect(rows).toHaveLength(1);
 });
 
-test("concurrent registrations end with one client", async () => {
+test("concurrent registrations result in one client", async () => {
   const subject = await startSubject();
   const found = await Promise.all([terms(subject), terms(subject), terms(subject)]);
   const last = await terms(subject);
@@ -117,7 +117,7 @@ test("concurrent registrations end with one client", async () => {
 });
 
 test.each(["client_secret_basic", "client_secret_post"])(
-  "a server without public clients gives a secret, which is sent by %s",
+  "uses the secret of a server without public clients, sent by %s",
   async (method) => {
     const subject = await startSubject();
     describe(subject, { token_endpoint_auth_methods_supported: [method] });
@@ -156,7 +156,7 @@ test("uses the client document where the server supports it, only over https", a
   expect((await terms(subject)).client.source).toBe("registered");
 });
 
-test("asks for a configured client and names the redirect URI where neither is supported", async () => {
+test("asks for a configured client and names the redirect URI if the server supports neither", async () => {
   const subject = await startSubject({ registration: [] });
   const failure = await failureOf(terms(subject));
   expect(failure.kind).toBe("refused");
@@ -174,7 +174,7 @@ test.each([
   [403, "<html>no</html>", "did not take our registration"],
   [201, JSON.stringify({ client_name: "?" }), "did not take our registration"],
   [201, "[]", "did not take our registration"],
-])("a registration that is answered %i %s asks for a client in the configuration too", async (status, body, says) => {
+])("a registration that is rejected with %i %s asks for a configured client too", async (status, body, says) => {
   const subject = await startSubject();
   const path = "/register-here";
   describe(subject, { registration_endpoint: `${subject.upstream.vendor.origin}${path}` });
@@ -218,7 +218,7 @@ test("replaces a registration that is a month old or whose secret has expired", 
   expect((await terms(subject)).client.clientId).not.toBe(first.client.clientId);
 });
 
-test("registers again after the server has deleted the client", async () => {
+test("registers again after the server deleted the client", async () => {
   const subject = await startSubject();
   const found = await terms(subject);
   const proof = newProof(found);
@@ -233,7 +233,7 @@ test("registers again after the server has deleted the client", async () => {
   expect((await terms(subject)).client.clientId).not.toBe(found.client.clientId);
 });
 
-test("registers with the scopes that it will ask for, and again only when a call needs more", async () => {
+test("registers with the scopes that it will request, and again only if a call needs more", async () => {
   const subject = await startSubject({ scopes: ["tools.read", "tools.admin", "offline_access"] });
   const sent = (): unknown[] => subject.upstream.vendor.registrations.map(({ scope }) => scope);
   const first = await terms(subject, { oauth_scope: "tools.read" });
@@ -247,7 +247,7 @@ test("registers with the scopes that it will ask for, and again only when a call
   expect(await obtain(subject.upstream, wider, subject.dispatcher)).toHaveProperty("accessToken");
 });
 
-test("registers anew in place of a registration from before scopes were sent", async () => {
+test("replaces a registration that was made without scopes", async () => {
   const subject = await startSubject();
   const { issuer } = subject.upstream.vendor;
   const place = { issuer, redirectUri: `${PUBLIC_URL}${callbackPathOf(issuer)}` };
@@ -260,7 +260,7 @@ test("registers anew in place of a registration from before scopes were sent", a
 });
 
 test.each(["invalid_client_metadata", "invalid_scope"])(
-  "registers without scopes, once, at a server that refuses them with %s",
+  "registers once without scopes at a server that rejects them with %s",
   async (error) => {
     const subject = await startSubject();
     const path = "/register-here";

@@ -25,7 +25,7 @@ function terms(subject: Subject, more: JsonObject = {}, wanted?: string): Promis
   return authorizationFor(subject, NO_REGISTRATIONS).terms(target, wanted, AbortSignal.timeout(20_000));
 }
 
-/** Puts the vendor's metadata where a test wants it, changed as it wants. */
+/** Serves changed metadata of the vendor at the given paths. */
 function describeServerAt({ vendor }: OAuthUpstream, path: string, changes: JsonObject = {}): void {
   vendor.documents.clear();
   vendor.documents.set(path, { ...vendor.metadata, ...changes });
@@ -47,31 +47,31 @@ interface Variant {
   readonly arrange: (upstream: OAuthUpstream) => void;
 }
 
-describe("variants that lead to a login", () => {
+describe("accepts metadata if", () => {
   const variants: readonly Variant[] = [
     { title: "the challenge names the metadata", arrange: () => undefined },
     {
-      title: "the challenge names metadata at an address of its own",
+      title: "the challenge names metadata at another address",
       arrange: (upstream) => {
         describeResourceAt(upstream, "/about/me.json");
         upstream.challenge = `Bearer realm="a", resource_metadata="${new URL("/about/me.json", upstream.url).href}"`;
       },
     },
     {
-      title: "the challenge names nothing, the metadata is at the well-known address with the path",
+      title: "the challenge names no metadata, which is at the well-known URL with the path",
       arrange: (upstream) => (upstream.challenge = "Bearer"),
     },
     { title: "there is no challenge at all", arrange: (upstream) => (upstream.challenge = undefined) },
     {
-      title: "the challenge names an address that holds nothing",
+      title: "the challenge names a missing document",
       arrange: (upstream) => (upstream.challenge = `Bearer resource_metadata="${new URL("/none", upstream.url).href}"`),
     },
     {
-      title: "the challenge names no address",
+      title: "the challenge names no URL",
       arrange: (upstream) => (upstream.challenge = `Bearer resource_metadata="/relative"`),
     },
     {
-      title: "the resource describes itself at its origin, as the origin",
+      title: "the metadata of the resource is at its origin and describes the origin",
       arrange: (upstream) => {
         upstream.challenge = "Bearer";
         describeResourceAt(upstream, RESOURCE);
@@ -88,7 +88,7 @@ describe("variants that lead to a login", () => {
       arrange: (upstream) => describeServerAt(upstream, `${OPENID}/tenant`),
     },
     {
-      title: "OpenID only, with the issuer's path in front",
+      title: "OpenID only, with the issuer's path as prefix",
       options: { issuerPath: "/tenant" },
       arrange: (upstream) => describeServerAt(upstream, `/tenant${OPENID}`),
     },
@@ -97,7 +97,7 @@ describe("variants that lead to a login", () => {
       arrange: (upstream) => describeServerAt(upstream, OPENID),
     },
     {
-      title: "the resource writes the issuer with a trailing slash that the issuer does not",
+      title: "the resource writes the issuer with a trailing slash, unlike the issuer",
       options: { issuerPath: "/tenant" },
       arrange: (upstream) => {
         const issuer = `${upstream.vendor.issuer}/`;
@@ -105,12 +105,12 @@ describe("variants that lead to a login", () => {
       },
     },
     {
-      title: "an origin as issuer, written with a slash by the resource",
+      title: "the resource writes an origin as issuer with a trailing slash",
       arrange: (upstream) =>
         describeResourceAt(upstream, `${RESOURCE}/mcp`, { authorization_servers: [`${upstream.vendor.issuer}/`] }),
     },
     {
-      title: "a web app answers every well-known address but one with its page",
+      title: "a web app answers every other well-known URL with a page",
       arrange: (upstream) => {
         const { vendor } = upstream;
         vendor.documents.set(OAUTH, html);
@@ -128,7 +128,7 @@ describe("variants that lead to a login", () => {
       },
     },
     {
-      title: "no revocation_endpoint, no scopes, no word on how clients authenticate",
+      title: "the metadata has no revocation_endpoint, scopes or client authentication methods",
       arrange: (upstream) => {
         const { vendor } = upstream;
         const fields = ["issuer", "authorization_endpoint", "token_endpoint", "code_challenge_methods_supported"];
@@ -151,10 +151,10 @@ describe("variants that lead to a login", () => {
   });
 
   test.each([
-    ["a parent of the address", (url: string) => `${new URL(url).origin}/`],
+    ["a parent path of the resource", (url: string) => `${new URL(url).origin}/`],
     ["the origin without a slash", (url: string) => new URL(url).origin],
     ["the address with a trailing slash", (url: string) => `${url}/`],
-  ])("the resource names itself %s: the token is asked for to the letter for that", async (_title, name) => {
+  ])("uses the resource indicator exactly as the resource states it: %s", async (_title, name) => {
     const subject = await startSubject({ resources: () => [name(subject.upstream.url)] });
     const { upstream } = subject;
     const resource = name(upstream.url);
@@ -165,7 +165,7 @@ describe("variants that lead to a login", () => {
     expect(await upstream.vendor.inspect(accessToken, resource)).toBeDefined();
   });
 
-  test("MCP 2025-03-26: a server that does not describe itself is its own authorization server, and named no resource", async () => {
+  test("MCP 2025-03-26: a server without resource metadata is its own authorization server, and no resource is sent", async () => {
     const subject = await startSubject();
     const { upstream } = subject;
     const { origin } = new URL(upstream.url);
@@ -176,7 +176,7 @@ describe("variants that lead to a login", () => {
     expect(found).toMatchObject({ resource: undefined, server: { issuer: origin } });
   });
 
-  test("a resource whose metadata names no authorization servers is its own", async () => {
+  test("a resource whose metadata names no authorization server is its own", async () => {
     const subject = await startSubject();
     const { upstream } = subject;
     const { origin } = new URL(upstream.url);
@@ -186,7 +186,7 @@ describe("variants that lead to a login", () => {
   });
 });
 
-describe("variants that are rejected before a login", () => {
+describe("rejects before the login", () => {
   const server =
     (changes: JsonObject): Variant["arrange"] =>
     (upstream) =>
@@ -209,7 +209,7 @@ describe("variants that are rejected before a login", () => {
       says: "names another issuer",
     },
     {
-      title: "another issuer, in OpenID's form behind a path",
+      title: "another issuer in OpenID metadata with the path as prefix",
       arrange: (upstream) => {
         const { origin } = upstream.vendor;
         describeResourceAt(upstream, `${RESOURCE}/mcp`, { authorization_servers: [`${origin}/tenant`] });
@@ -218,7 +218,7 @@ describe("variants that are rejected before a login", () => {
       says: "names another issuer",
     },
     {
-      title: "another issuer whose name begins the same",
+      title: "another issuer with the same prefix",
       arrange: (upstream) => describeServerAt(upstream, OAUTH, { issuer: `${upstream.vendor.issuer}.evil.example` }),
       says: "names another issuer",
     },
@@ -228,63 +228,67 @@ describe("variants that are rejected before a login", () => {
       says: "names another issuer",
     },
     { title: "no issuer", arrange: without("issuer"), says: "names no issuer" },
-    { title: "no authorization_endpoint", arrange: without("authorization_endpoint"), says: "nobody can log in there" },
-    { title: "no token_endpoint", arrange: without("token_endpoint"), says: "names no token_endpoint" },
-    { title: "no word on PKCE", arrange: without("code_challenge_methods_supported"), says: "PKCE with S256" },
     {
-      title: "PKCE in clear alone",
+      title: "no authorization_endpoint",
+      arrange: without("authorization_endpoint"),
+      says: "no authorization endpoint",
+    },
+    { title: "no token_endpoint", arrange: without("token_endpoint"), says: "names no token_endpoint" },
+    { title: "no PKCE methods", arrange: without("code_challenge_methods_supported"), says: "PKCE with S256" },
+    {
+      title: "only the PKCE method `plain`",
       arrange: server({ code_challenge_methods_supported: ["plain"] }),
       says: "PKCE with S256",
     },
     { title: "no code flow", arrange: server({ response_types_supported: ["token"] }), says: "code flow" },
     {
-      title: "no grant for codes",
+      title: "no authorization code grant",
       arrange: server({ grant_types_supported: ["client_credentials"] }),
       says: "code flow",
     },
     {
-      title: "a login page that points inside",
+      title: "a login page at a private address",
       arrange: server({ authorization_endpoint: "https://10.0.0.1/auth" }),
       says: "authorization_endpoint that cannot be used. Calls to 10.0.0.1:443 are refused",
     },
     {
-      title: "a login page that is a script",
+      title: "a login page with a script URL",
       arrange: server({ authorization_endpoint: "javascript:alert(1)" }),
       says: "authorization_endpoint that cannot be used",
     },
     {
-      title: "a login page in clear",
+      title: "a login page over plain http",
       arrange: server({ authorization_endpoint: "http://vendor.example/auth" }),
       says: "unencrypted",
     },
     {
-      title: "a token endpoint that points to a metadata service",
+      title: "a token endpoint at a cloud metadata service",
       arrange: server({ token_endpoint: "http://169.254.169.254/latest" }),
       says: "token_endpoint that cannot be used",
     },
     {
-      title: "a token endpoint in clear",
+      title: "a token endpoint over plain http",
       arrange: server({ token_endpoint: "http://vendor.example/token" }),
       says: "unencrypted",
     },
     {
-      title: "a registration endpoint that points inside",
+      title: "a registration endpoint at a private address",
       arrange: server({ registration_endpoint: "https://localhost:1/reg" }),
       says: "registration_endpoint that cannot be used",
     },
-    { title: "an endpoint that is no text", arrange: server({ token_endpoint: 7 }), says: "must be a string" },
+    { title: "an endpoint that is not a string", arrange: server({ token_endpoint: 7 }), says: "must be a string" },
     {
-      title: "an issuer that points inside",
+      title: "an issuer at a private address",
       arrange: resource({ authorization_servers: ["https://192.168.1.1"] }),
       says: "Calls to 192.168.1.1:443 are refused",
     },
     {
-      title: "an issuer in clear",
+      title: "an issuer over plain http",
       arrange: resource({ authorization_servers: ["http://vendor.example"] }),
       says: "unencrypted",
     },
     {
-      title: "an issuer that is no address",
+      title: "an issuer that is not a URL",
       arrange: resource({ authorization_servers: ["vendor"] }),
       says: "That is no issuer",
     },
@@ -297,7 +301,7 @@ describe("variants that are rejected before a login", () => {
       says: "no issuer",
     },
     {
-      title: "metadata of the resource that points inside",
+      title: "resource metadata at a private address",
       arrange: (upstream) =>
         (upstream.challenge = `Bearer resource_metadata="http://169.254.169.254/latest/meta-data"`),
       says: "Calls to 169.254.169.254:80 are refused",
@@ -308,16 +312,16 @@ describe("variants that are rejected before a login", () => {
       says: "describes another resource",
     },
     {
-      title: "metadata of a resource beside this one",
+      title: "metadata of a sibling resource",
       arrange: (upstream) => describeResourceAt(upstream, `${RESOURCE}/mcp`, { resource: `${upstream.url}-of-others` }),
       says: "describes another resource",
     },
     {
-      title: "metadata of a resource further down",
+      title: "metadata of a resource below this one",
       arrange: (upstream) => describeResourceAt(upstream, `${RESOURCE}/mcp`, { resource: `${upstream.url}/admin` }),
       says: "describes another resource",
     },
-    { title: "metadata of no resource", arrange: resource({ resource: 7 }), says: "resource is missing" },
+    { title: "metadata without a resource", arrange: resource({ resource: 7 }), says: "resource is missing" },
     {
       title: "nothing anywhere",
       arrange: (upstream) => {
@@ -346,7 +350,7 @@ describe("variants that are rejected before a login", () => {
       says: "holds no JSON object",
     },
     {
-      title: "a document as deep as none",
+      title: "a document with excessive nesting",
       arrange: ({ vendor }) =>
         vendor.documents.set(OAUTH, (response) => response.end("[".repeat(1_000) + "]".repeat(1_000))),
       says: "holds no JSON",
@@ -384,11 +388,11 @@ describe("variants that are rejected before a login", () => {
 
 describe("requested scopes", () => {
   test.each([
-    ["what the challenge names", `, scope="tools.read tools.admin"`, ["tools.read"], "tools.read tools.admin"],
-    ["what the resource supports, where the challenge names nothing", "", ["tools.read"], "tools.read"],
-    ["nothing, where nobody names anything", "", undefined, undefined],
-    ["nothing, where the list is empty", "", [], undefined],
-  ])("%s", async (_title, words, supported, expected) => {
+    ["of the challenge", `, scope="tools.read tools.admin"`, ["tools.read"], "tools.read tools.admin"],
+    ["of the resource, if the challenge has none", "", ["tools.read"], "tools.read"],
+    ["of the server's default, if neither has any", "", undefined, undefined],
+    ["of the server's default, if the list is empty", "", [], undefined],
+  ])("requests the scopes %s", async (_title, words, supported, expected) => {
     const subject = await startSubject();
     const { upstream } = subject;
     const { scopes_supported: _unnamed, ...rest } = upstream.vendor.metadata;
@@ -400,7 +404,7 @@ describe("requested scopes", () => {
     expect(found.extra).toEqual({});
   });
 
-  test("the owner's scopes override the server's, and a step-up adds to them", async () => {
+  test("the owner's scopes override the server's, and a step-up adds further scopes", async () => {
     const subject = await startSubject();
     const { scopes_supported: _unnamed, ...rest } = subject.upstream.vendor.metadata;
     subject.upstream.vendor.documents.set(OAUTH, rest);
@@ -410,7 +414,7 @@ describe("requested scopes", () => {
     expect((await terms(subject, {}, "tools.admin")).scope).toBe("tools.read tools.admin");
   });
 
-  test("requests the scope for refresh tokens together with the consent it needs", async () => {
+  test("requests the scope for refresh tokens together with the consent that it requires", async () => {
     const subject = await startSubject();
     const { upstream } = subject;
     describeResourceAt(upstream, `${RESOURCE}/mcp`, { scopes_supported: ["tools.read"] });

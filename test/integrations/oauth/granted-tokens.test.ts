@@ -36,15 +36,15 @@ beforeEach(async () => {
 
 const signal = AbortSignal.timeout(120_000);
 
-/** A connection that its owner has authorized at a vendor, on replicas whose clocks the test moves. */
+/** A connection that its owner has authorized at a vendor, on replicas with clocks that the test sets. */
 interface Authorized extends Subject {
   readonly terms: AuthorizationTerms;
   readonly origin: string;
   readonly target: Target;
   readonly replicas: readonly GrantedTokens[];
-  /** What the owner was asked for. */
+  /** The requests for authorization that the owner received. */
   readonly needs: AuthorizationNeed[];
-  /** Moves the clocks of the replicas on, in milliseconds. */
+  /** Advances the clocks of the replicas, in milliseconds. */
   pass(ms: number): void;
 }
 
@@ -81,7 +81,7 @@ async function authorized(lifetimeSeconds = 3_600): Promise<Authorized> {
   return { ...subject, terms, origin, target, replicas, needs, pass: (ms) => (passedMs += ms) };
 }
 
-/** A replica's MCP integration. */
+/** The MCP integration of a replica. */
 function integrationOf({ dispatcher }: Subject, tokens: GrantedTokens | undefined) {
   const integration = createMcpIntegration({
     dispatcher,
@@ -108,7 +108,7 @@ describe("at the moment of expiry", () => {
     const { upstream, target } = one;
     const integrations = one.replicas.map((tokens) => integrationOf(one, tokens));
     for (let turn = 1; turn <= 20; turn += 1) {
-      // Either by the clock, or the server takes the tokens no longer before they expire.
+      // The token expires by its clock, or the server rejects it before its expiry.
       if (turn % 2 === 0) one.pass(3_601_000);
       else upstream.vendor.expireTokens();
       const calls = Array.from({ length: 50 }, (_, index) => index).flatMap((index) => {
@@ -121,7 +121,7 @@ describe("at the moment of expiry", () => {
       expect(results.filter(({ isError }) => isError).map(textOf)).toEqual([]);
       expect(results).toHaveLength(50);
       expect([turn, upstream.vendor.refreshes()]).toEqual([turn, turn]);
-      // A third party that refuses what it has just given would be asked no more for a while.
+      // Replacements are limited for a vendor that rejects a token right after issuing it.
       if (turn % 2 === 1) one.pass(31_000);
     }
     expect(upstream.vendor.tokenRequests.map(({ status }) => status)).not.toContain(400);
@@ -130,7 +130,7 @@ describe("at the moment of expiry", () => {
 });
 
 describe("a token", () => {
-  test("that is valid is returned synchronously, without a query or request", async () => {
+  test("is returned synchronously while it is valid, without a query or request", async () => {
     const { replicas, target, origin, upstream } = await authorized();
     const [tokens] = replicas;
     const first = await tokens?.current(target, origin, signal);
@@ -139,7 +139,7 @@ describe("a token", () => {
     expect(upstream.vendor.refreshes()).toBe(0);
   });
 
-  test("is renewed before it expires without delaying calls, and every replica uses the renewed one", async () => {
+  test("is renewed before it expires without delaying calls, and every replica uses the renewed token", async () => {
     const { replicas, target, origin, upstream, pass } = await authorized();
     const firsts = await Promise.all(replicas.map(async (tokens) => tokens.current(target, origin, signal)));
     pass(3_600_000 - 60_000);
@@ -154,7 +154,7 @@ describe("a token", () => {
     expect(upstream.vendor.refreshes()).toBe(1);
   });
 
-  test("is sent only to the origin that it was issued for", async () => {
+  test("is sent only to the origin for which it was issued", async () => {
     const { replicas, target, origin, upstream, needs } = await authorized();
     for (const tokens of replicas) {
       await tokens.current(target, origin, signal);
@@ -166,7 +166,7 @@ describe("a token", () => {
     expect(needs).toEqual([]);
   });
 
-  test("of an earlier key version is not used for a later one", async () => {
+  test("of an earlier key version is not used for a later version", async () => {
     const { replicas, target, origin, needs } = await authorized();
     const moved = { ...target, keyVersion: 3 };
     for (const tokens of replicas) {
@@ -176,7 +176,7 @@ describe("a token", () => {
     expect(needs).toHaveLength(2);
   });
 
-  test("that is rejected right after it was issued is not replaced repeatedly", async () => {
+  test("is not replaced repeatedly if the server rejects each new token", async () => {
     const one = await authorized();
     const { replicas, target, origin, upstream } = one;
     const [tokens] = replicas;
@@ -208,7 +208,7 @@ describe("a token endpoint that fails", () => {
         expect(tokens.current(target, origin, signal)).toBe(first);
         return Promise.resolve(upstream.vendor.refreshes() === asked);
       });
-      // Nobody asks before the pause is over.
+      // No request is sent before the pause is over.
       for (let again = 0; again < 5; again += 1) expect(tokens.current(target, origin, signal)).toBe(first);
       expect(upstream.vendor.refreshes()).toBe(asked);
       one.pass(2 ** (asked - 1) * 1_000);
@@ -247,7 +247,7 @@ describe("a token endpoint that fails", () => {
 });
 
 describe("an authorization that has ended", () => {
-  test("is stored: no replica asks the vendor again, and its owner is told why", async () => {
+  test("is stored, so that no replica asks the vendor again and the owner sees the reason", async () => {
     const { replicas, target, origin, upstream, needs, pass } = await authorized();
     await Promise.all(replicas.map(async (tokens) => tokens.current(target, origin, signal)));
     upstream.vendor.endGrants();
@@ -265,7 +265,7 @@ describe("an authorization that has ended", () => {
 });
 
 describe("a scope that a call lacked", () => {
-  test("is requested in addition to the granted ones, once for many such calls", async () => {
+  test("is requested in addition to the granted scopes, once for many such calls", async () => {
     const { replicas, target, needs } = await authorized();
     const [tokens] = replicas;
     for (let turn = 0; turn < 3; turn += 1) await tokens?.extend(target, "tools.admin", "More is needed.");

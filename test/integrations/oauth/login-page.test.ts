@@ -16,8 +16,8 @@ const OPENID = "/.well-known/openid-configuration";
 const PAGE = "/tenant/oauth/authorize";
 
 /**
- * An authorization server whose metadata names a login page at the origin of the MCP server, in place of its own. `said` is what that
- * origin says of itself, by path.
+ * An authorization server whose metadata names a login page at the origin of the MCP server. `said` is the metadata
+ * that this origin serves, by path.
  */
 async function startWithLoginPage(page: string, said: Readonly<Record<string, JsonObject>>): Promise<Subject> {
   const subject = await startSubject();
@@ -35,8 +35,8 @@ function terms(subject: Subject): Promise<AuthorizationTerms> {
 
 const ELSEWHERE = { token_endpoint: "https://vendor.example/token" };
 
-describe("a login page at another origin than its issuer's", () => {
-  test("is used when that origin names the same token endpoint", async () => {
+describe("a login page at another origin than that of its issuer", () => {
+  test("is used if that origin names the same token endpoint", async () => {
     const subject = await startWithLoginPage(PAGE, {});
     const { vendor, url, documents } = subject.upstream;
     const { token_endpoint = null } = vendor.metadata;
@@ -45,7 +45,7 @@ describe("a login page at another origin than its issuer's", () => {
     expect((await terms(subject)).server.authorizationEndpoint).toBe(new URL(PAGE, url).href);
   });
 
-  test("is used when that origin has no metadata naming the page", async () => {
+  test("is used if no metadata of that origin names the page", async () => {
     const other = { [OAUTH]: { authorization_endpoint: "https://vendor.example/login", ...ELSEWHERE } };
     for (const said of [{}, other]) {
       const subject = await startWithLoginPage(PAGE, said);
@@ -59,7 +59,7 @@ describe("a login page at another origin than its issuer's", () => {
     ["with the path inserted", `${OAUTH}/tenant`, PAGE],
     ["with the path in front", `/tenant${OPENID}`, PAGE],
     ["of the page in another case, with a slash and a query", OAUTH, "/tenant/OAuth/Authorize/?from=us"],
-  ])("is refused when that origin names another token endpoint: %s", async (_title, path, page) => {
+  ])("is rejected if that origin names another token endpoint: %s", async (_title, path, page) => {
     const subject = await startWithLoginPage(page, { [path]: ELSEWHERE });
     const { kind, message } = await failureOf(terms(subject));
     expect(kind).toBe("other");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readConfig } from "../../../src/config.ts";
 
-test("INTEGRATION_OAUTH_CLIENTS names a client and its secret for each integration; the secret may hold colons", () => {
+test("INTEGRATION_OAUTH_CLIENTS sets a client and its secret for each integration; the secret may contain colons", () => {
   const { integrationOAuthClients } = readConfig({ INTEGRATION_OAUTH_CLIENTS: "github=Iv1.a:se:cr=et, gitlab=b:c" });
   expect([...integrationOAuthClients]).toEqual([
     ["github", { clientId: "Iv1.a", clientSecret: "se:cr=et" }],
@@ -10,7 +10,7 @@ test("INTEGRATION_OAUTH_CLIENTS names a client and its secret for each integrati
 });
 
 test.each(["github=id:ok,gitlab=canary", "canary:canary", "github=:canary", "github=canary:", "git hub=canary:canary"])(
-  "a wrong item in «%s» is named by its place, since it holds a secret",
+  "reports an invalid item in «%s» by its position, because it contains a secret",
   (value) => {
     const attempt = (): unknown => readConfig({ INTEGRATION_OAUTH_CLIENTS: value });
     expect(attempt).toThrow(/^Item [12] of INTEGRATION_OAUTH_CLIENTS is wrong/);

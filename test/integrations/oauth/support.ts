@@ -21,12 +21,12 @@ import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatche
 import { type OAuthUpstream, startOAuthUpstream } from "../../support/oauth-upstream.ts";
 import type { VendorOptions } from "../../support/vendor.ts";
 
-/** Our address in these tests; nothing listens there. */
+/** The public URL in these tests. Nothing listens there. */
 export const PUBLIC_URL = "http://127.0.0.1:1";
-/** Where vendors send people back to that an operator registered us at. */
+/** The redirect URI of clients that the operator registered. */
 export const REDIRECT_URI = `${PUBLIC_URL}${CALLBACK_PATH}`;
 
-/** A client that the vendor knows already. */
+/** A client that is registered at the vendor. */
 export const STATIC_CLIENT: UpstreamClient = {
   clientId: "patchbay",
   clientSecret: "s3cr/et+of%the:client&=0123456789",
@@ -34,13 +34,13 @@ export const STATIC_CLIENT: UpstreamClient = {
   source: "configured",
 };
 
-/** A vendor with its MCP server, and the way out that reaches both. */
+/** A vendor with its MCP server, and a dispatcher that reaches both. */
 export interface Subject {
   readonly upstream: OAuthUpstream;
   readonly dispatcher: Dispatcher;
 }
 
-/** A vendor with its MCP server, and a guarded way out that reaches both, for the running test. */
+/** Starts a vendor with its MCP server, and a guarded dispatcher that reaches both, for the running test. */
 export async function startSubject(options: VendorOptions = {}): Promise<Subject> {
   const upstream = await startOAuthUpstream(options);
   const issuers = [upstream.vendor.issuer, new URL(upstream.url).origin];
@@ -58,18 +58,18 @@ export async function startSubject(options: VendorOptions = {}): Promise<Subject
   return { upstream, dispatcher };
 }
 
-/** The connection that asks, with what `more` its configuration holds. */
+/** The connection that requests authorization, with `more` in its configuration. */
 export function targetOf({ url }: OAuthUpstream, more: JsonObject = {}): Target {
   return { accountId: "1", connectionId: 1, keyVersion: 1, configuration: { url, ...more } };
 }
 
-/** The configuration that names the client which the vendor knows already. */
+/** The configuration with the client that is registered at the vendor. */
 export const KNOWN: JsonObject = {
   oauth_client_id: STATIC_CLIENT.clientId,
   oauth_client_secret: STATIC_CLIENT.clientSecret ?? "",
 };
 
-/** How owners authorize remote MCP servers, for an installation of that address. */
+/** The authorization of remote MCP servers by their owners, for an installation with that public URL. */
 export function authorizationFor(
   { upstream, dispatcher }: Subject,
   clients: UpstreamClients,
@@ -83,24 +83,24 @@ export function authorizationFor(
   });
 }
 
-/** For tests that register nothing. */
+/** For tests that register no client. */
 export const NO_REGISTRATIONS: UpstreamClients = {
   find: async () => undefined,
   keep: async (_place, client) => client,
   forget: async () => undefined,
 };
 
-/** The failure of an attempt; what succeeds, or fails otherwise, is none. */
+/** Returns the TokenFailure of an attempt. Throws if the attempt succeeds or fails otherwise. */
 export async function failureOf(attempt: Promise<unknown>): Promise<TokenFailure> {
   const outcome: unknown = await attempt.then(
     () => undefined,
     (error: unknown) => error,
   );
-  if (!(outcome instanceof TokenFailure)) throw new Error(`there was no TokenFailure but ${String(outcome)}`);
+  if (!(outcome instanceof TokenFailure)) throw new Error(`expected a TokenFailure, got ${String(outcome)}`);
   return outcome;
 }
 
-/** The terms that discovery would find, with the client known. */
+/** The terms that discovery would return for a registered client. */
 export function termsOf({ url, vendor }: OAuthUpstream, more: Partial<AuthorizationTerms> = {}): AuthorizationTerms {
   return {
     title: "MCP server",
@@ -121,7 +121,7 @@ export function termsOf({ url, vendor }: OAuthUpstream, more: Partial<Authorizat
   };
 }
 
-/** What ties one request to its answer, fresh. */
+/** New random values that bind a response to its request. */
 export function newProof(
   { callbackPath }: Pick<AuthorizationTerms, "callbackPath"> = { callbackPath: CALLBACK_PATH },
   publicUrl = PUBLIC_URL,
@@ -130,7 +130,7 @@ export function newProof(
   return { redirectUri: publicUrl + callbackPath, state: random(), codeVerifier: random() };
 }
 
-/** A person goes to the vendor and allows it; the address that they are sent back to. */
+/** Opens the vendor's login page as a person who consents; returns the redirect. */
 export async function authorize(
   { vendor }: OAuthUpstream,
   terms: AuthorizationTerms,
@@ -139,7 +139,7 @@ export async function authorize(
   return new URL(await vendor.logIn(authorizationRequest(terms, proof).href, { name: "Ada" }));
 }
 
-/** The whole of it: authorize and redeem. */
+/** Authorizes a connection and redeems the code. */
 export async function obtain(
   upstream: OAuthUpstream,
   terms: AuthorizationTerms,

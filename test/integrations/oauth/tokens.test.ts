@@ -10,7 +10,7 @@ const patient = (): AbortSignal => AbortSignal.timeout(20_000);
 
 describe("redeeming a code", () => {
   test.each(["client_secret_basic", "client_secret_post"] as const)(
-    "gives tokens to a client that authenticates by %s",
+    "returns tokens to a client that authenticates by %s",
     async (authentication) => {
       const { upstream, dispatcher } = await startSubject({
         clients: [
@@ -54,7 +54,7 @@ describe("redeeming a code", () => {
     ["two codes", (_terms, back) => back.append("code", "another")],
     ["no code", (_terms, back) => back.delete("code")],
     [
-      "a refusal in another issuer's name",
+      "an error of another issuer",
       (_terms, back) => {
         back.delete("code");
         back.set("error", "access_denied");
@@ -62,7 +62,7 @@ describe("redeeming a code", () => {
       },
     ],
   ];
-  test.each(swaps)("rejects an answer with %s before anything is sent", async (_title, swap) => {
+  test.each(swaps)("rejects a response with %s before anything is sent", async (_title, swap) => {
     const { upstream, dispatcher } = await startSubject();
     const [terms, proof] = [termsOf(upstream), newProof()];
     const { searchParams } = await authorize(upstream, terms, proof);
@@ -73,7 +73,7 @@ describe("redeeming a code", () => {
     expect(upstream.vendor.tokenRequests).toEqual([]);
   });
 
-  test("accepts an answer without issuer from a server that does not promise one", async () => {
+  test("accepts a response without an issuer from a server that does not promise it", async () => {
     const { upstream, dispatcher } = await startSubject();
     const [terms, proof] = [termsOf(upstream), newProof()];
     const mute = { ...terms, server: { ...terms.server, sendsIssuer: false } };
@@ -82,7 +82,7 @@ describe("redeeming a code", () => {
     expect(await redeemCode(mute, searchParams, proof, dispatcher, patient())).toHaveProperty("accessToken");
   });
 
-  test("tells an owner who denied the login that it was denied", async () => {
+  test("reports to the owner that the login was denied", async () => {
     const { upstream, dispatcher } = await startSubject();
     const [terms, proof] = [termsOf(upstream), newProof()];
     const address = (await authorize(upstream, terms, proof)).searchParams;
@@ -134,7 +134,7 @@ describe("refreshing", () => {
     ["temporarily_unavailable", 503, "down"],
     ["", 502, "down"],
     ["slow_down", 429, "busy"],
-  ])("a refusal with «%s» (HTTP %i) is of kind %s", async (error, status, kind) => {
+  ])("reports an error «%s» (HTTP %i) as kind %s", async (error, status, kind) => {
     const { upstream, dispatcher } = await startSubject();
     const terms = termsOf(upstream);
     upstream.vendor.answerToken = ({ form }, response) => {
@@ -152,12 +152,15 @@ describe("refreshing", () => {
 
   test.each([
     ["no token", JSON.stringify({ token_type: "bearer" })],
-    ["a token that no header can carry", JSON.stringify({ access_token: "a\nb", token_type: "bearer" })],
-    ["a refresh token of spaces", JSON.stringify({ access_token: "a", refresh_token: "b c", token_type: "bearer" })],
-    ["a token of another kind", JSON.stringify({ access_token: "a", token_type: "mac" })],
+    ["a token that a header cannot carry", JSON.stringify({ access_token: "a\nb", token_type: "bearer" })],
+    [
+      "a refresh token that consists of spaces",
+      JSON.stringify({ access_token: "a", refresh_token: "b c", token_type: "bearer" }),
+    ],
+    ["an unsupported token type", JSON.stringify({ access_token: "a", token_type: "mac" })],
     ["no JSON", "access_token=a&token_type=bearer"],
     ["nothing", ""],
-  ])("an answer that holds %s is unusable, and passes", async (_title, answer) => {
+  ])("treats an answer with %s as a temporary fault", async (_title, answer) => {
     const { upstream, dispatcher } = await startSubject();
     upstream.vendor.answerToken = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(answer);
@@ -167,7 +170,7 @@ describe("refreshing", () => {
     expect(failure.kind).toBe("other");
   });
 
-  test("names a broken connection, a redirect and an endless answer", async () => {
+  test("reports a broken connection, a redirect and an endless answer", async () => {
     const { upstream, dispatcher } = await startSubject();
     const { vendor } = upstream;
     const refresh = (): Promise<TokenFailure> =>

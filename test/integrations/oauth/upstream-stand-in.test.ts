@@ -75,7 +75,7 @@ async function callTool(upstream: OAuthUpstream, token: string, name: string): P
 }
 
 test.each(["", "/tenant"])(
-  "the stand-in with issuer path '%s' lets a real client in and says who it is",
+  "the stand-in with issuer path '%s' logs a real client in and identifies the person",
   async (issuerPath) => {
     const upstream = await start({ issuerPath });
     const { tokens } = await logIn(upstream);
@@ -84,7 +84,7 @@ test.each(["", "/tenant"])(
   },
 );
 
-test("a tool that needs another scope is answered 403 with the scopes it needs", async () => {
+test("a tool that requires another scope returns 403 with the required scopes", async () => {
   const upstream = await start();
   const { tokens } = await logIn(upstream);
   await expect(callTool(upstream, tokens.access_token, "administer")).rejects.toThrow(/scope|Forbidden|403/i);
@@ -92,7 +92,7 @@ test("a tool that needs another scope is answered 403 with the scopes it needs",
   expect(await callTool(upstream, wider.tokens.access_token, "administer")).toContain("{}");
 });
 
-test("refresh tokens rotate, and a reused one revokes the whole grant", async () => {
+test("refresh tokens rotate, and reuse revokes the whole grant", async () => {
   const upstream = await start();
   const { clientId, tokens } = await logIn(upstream);
   const form = { grant_type: "refresh_token", client_id: clientId, refresh_token: tokens.refresh_token };

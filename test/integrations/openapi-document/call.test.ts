@@ -41,7 +41,7 @@ describe("calls", () => {
     expect(result).toMatchObject({ isError: false, structuredContent: { url: "/v1/things" } });
   });
 
-  test("are sent to base_url with its path when configured", async () => {
+  test("are sent to base_url with its path if it is configured", async () => {
     await world.call({ spec_url: specUrl, base_url: `${other.url}/stage/2` }, "list_things");
     expect(other.requests.map(({ url }) => url)).toEqual(["/stage/2/things"]);
   });
@@ -67,7 +67,7 @@ describe("the key", () => {
     expect(site.requests[0]?.headers).toMatchObject(headers);
   });
 
-  test("is sent in the query where the document says so", async () => {
+  test("is sent in the query if the document says so", async () => {
     await world.call({ spec: withSchemes({ a: QUERY }), api_token: KEY }, "list_things");
     expect(site.requests[0]?.url).toBe(`/v1/things?key=${KEY}`);
   });
@@ -83,7 +83,7 @@ describe("the key", () => {
       expect([url, JSON.stringify(headers).includes(KEY)]).toEqual(["/openapi.json", false]);
   });
 
-  test("never goes to a server that a fetched document names on another site", async () => {
+  test("is never sent to a server on another site that a fetched document names", async () => {
     site.document = documentOf({ servers: [{ url: `${other.url}/v1` }], info: { title: "Elsewhere", version: "2" } });
     const configuration = { spec_url: `${site.url}/openapi.json`, api_token: KEY };
     const fresh = await createWorld();
@@ -94,13 +94,13 @@ describe("the key", () => {
       reason: expect.stringMatching(/base_url/),
     });
     expect(other.requests).toEqual([]);
-    // Without a key there is nothing to lose.
+    // A call without a key is sent anywhere.
     expect(await fresh.call({ spec_url: configuration.spec_url }, "list_things")).toMatchObject({ isError: false });
     await fresh.close();
     site.document = documentOf();
   });
 
-  test("cannot be inserted into a server's address", async () => {
+  test("cannot be inserted into a server address", async () => {
     const spec = documentOf({
       servers: [{ url: `${other.url}/{api_token}`, variables: { api_token: { default: "v1" } } }],
     });
@@ -108,7 +108,7 @@ describe("the key", () => {
     expect(other.requests.map(({ url }) => url)).toEqual(["/v1/things"]);
   });
 
-  test("cannot be requested by an extension of the document", async () => {
+  test("cannot be requested by an extension of a document", async () => {
     const scheme = { ...HEADER, "x-patchbay-credential": { value: "{username}" } };
     await world.call({ spec: withSchemes({ a: scheme }), api_token: KEY, username: "ann" }, "list_things");
     expect(site.requests[0]?.headers["x-key"]).toBe(KEY);
@@ -131,15 +131,15 @@ describe("verification", () => {
     [401, "failed"],
     [403, "failed"],
     [500, "retry"],
-  ])("with a key is one read: %i is %s", async (status, outcome) => {
+  ])("with a key makes one read: %i is %s", async (status, outcome) => {
     site.status = status;
     const spec = withSchemes({ a: BEARER }, { info: { title: `Answers ${status}`, version: "1" } });
     expect(await verify({ spec, api_token: KEY })).toMatchObject({ outcome });
-    // A read that fails for a moment is repeated once.
+    // A read with a temporary failure is repeated once.
     expect(site.requests.every(({ method, url }) => method === "GET" && url === "/v1/things")).toBe(true);
   });
 
-  test("fails with a reason when the URL has no document", async () => {
+  test("fails with a reason if the URL has no document", async () => {
     expect(await verify({ spec: { hello: 1 } })).toMatchObject({
       outcome: "failed",
       reason: expect.stringMatching(/cannot be used/),

@@ -27,7 +27,7 @@ async function count(table: string): Promise<unknown> {
   return (await world.database.pool.query(`select count(*)::int as count from ${table}`)).rows[0]?.["count"];
 }
 
-/** Gives an account a connection with this configuration. */
+/** Creates a connection with this configuration. */
 async function use(accountId: string, configuration: JsonObject): Promise<void> {
   await world.database.pool.query("insert into account (id, email, password_hash) values ($1, $1, '')", [accountId]);
   const insert = `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
@@ -37,12 +37,12 @@ async function use(accountId: string, configuration: JsonObject): Promise<void> 
 
 const due = (): Promise<unknown> => world.database.pool.query("update openapi_source set due_at = now()");
 
-describe("a document by its address", () => {
-  test("becomes tools by name", async () => {
+describe("a document at a URL", () => {
+  test("is converted to tools by name", async () => {
     expect(await names({ spec_url: specUrl })).toEqual(["add_thing", "list_things"]);
   });
 
-  test("is fetched once and kept once, however many connections use it", async () => {
+  test("is fetched once and stored once for all its connections", async () => {
     const lists = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) =>
         world.integration.listTools(world.target({ spec_url: specUrl }, index + 1), options),
@@ -53,12 +53,12 @@ describe("a document by its address", () => {
     expect([await count("openapi_document"), await count("openapi_source")]).toEqual([1, 1]);
   });
 
-  test("leaves nothing behind when it is only tried", async () => {
+  test("stores nothing on a trial", async () => {
     expect(await names({ spec_url: specUrl }, -1)).toHaveLength(2);
     expect([await count("openapi_document"), await count("openapi_source")]).toEqual([0, 0]);
   });
 
-  test("is asked for with its ETag when it is due, and not before", async () => {
+  test("is fetched with its ETag when due, and not before", async () => {
     await names({ spec_url: specUrl });
     await world.documents.maintain();
     expect(site.requests).toHaveLength(1);
@@ -70,14 +70,14 @@ describe("a document by its address", () => {
     expect(site.requests).toHaveLength(2);
   });
 
-  test("that is due is taken by one replica alone", async () => {
+  test("is refreshed by only one replica when due", async () => {
     await names({ spec_url: specUrl });
     await due();
     const claims = await Promise.all([world.store.claimDue(5), world.store.claimDue(5), world.store.claimDue(5)]);
     expect(claims.flat()).toHaveLength(1);
   });
 
-  test("records which tools came, went and changed when it changes", async () => {
+  test("records which tools a change added, removed and changed", async () => {
     await names({ spec_url: specUrl });
     const operation = { responses: { "200": { description: "ok" } } };
     site.document = documentOf({
@@ -94,7 +94,7 @@ describe("a document by its address", () => {
     ]);
   });
 
-  test("is called as it was by who holds on to what it said then", async () => {
+  test("still serves calls of an accepted definition after it changed", async () => {
     const tools = await world.integration.listTools(world.target({ spec_url: specUrl }), options);
     const [add] = tools.filter(({ name }) => name === "add_thing");
     if (add === undefined) throw new Error("there was to be a tool add_thing");
@@ -111,7 +111,7 @@ describe("a document by its address", () => {
     expect(site.requests.at(-1)).toMatchObject({ method: "DELETE", url: "/v1/elsewhere" });
   });
 
-  test("is, of two first answers, the one that was noted first", async () => {
+  test("is stored once by two concurrent first fetches, and the first one wins", async () => {
     const [first, second] = ["first", "second"].map((title) => documentOf({ info: { title, version: "1" } }));
     const save = async (document: JsonObject | undefined): Promise<string> => {
       const text = JSON.stringify(document);
@@ -125,9 +125,9 @@ describe("a document by its address", () => {
   });
 
   test.each([
-    ["the address fails", undefined],
-    ["the new one cannot be used", "{"],
-  ])("stays in use when %s", async (_title, broken) => {
+    ["the URL fails", undefined],
+    ["the new document is unusable", "{"],
+  ])("stays in use if %s", async (_title, broken) => {
     await names({ spec_url: specUrl });
     site.document = broken;
     await due();
@@ -137,7 +137,7 @@ describe("a document by its address", () => {
     expect(world.warnings).toHaveLength(1);
   });
 
-  test("that cannot be fetched is asked for again only later", async () => {
+  test("is fetched again only later after a failure", async () => {
     site.document = undefined;
     for (let round = 0; round < 3; round += 1)
       await expect(names({ spec_url: specUrl })).rejects.toMatchObject({
@@ -149,7 +149,7 @@ describe("a document by its address", () => {
 });
 
 describe("an inline document", () => {
-  test("leaves its digest in the configuration and is kept once", async () => {
+  test("is replaced by its digest in the configuration and stored once", async () => {
     const adopt = async (): Promise<unknown> =>
       (await world.integration.adoptConfiguration?.({ spec: documentOf() }, "a"))?.["spec"];
     const reference = await adopt();
@@ -174,7 +174,7 @@ describe("an inline document", () => {
       const outcome: unknown = await Promise.resolve(attempt).catch((error: unknown) => error);
       return outcome instanceof Error ? outcome.message : "accepted";
     };
-    // Nobody uses it yet, not even who supplied it.
+    // Not used by a connection yet, not even by the account that supplied it.
     expect(await refusal(adopt(mine))).toBe(await refusal(adopt(unknown)));
     await use("a", adopted ?? {});
     expect(await adopt(mine)).toEqual({ spec: mine.spec });
@@ -199,12 +199,12 @@ describe("an inline document", () => {
   });
 
   test.each([
-    ["text that is no document", "hello: [", /not valid YAML/],
-    ["an object that is none", { hello: 1 }, /openapi/],
-    ["one without operations", { openapi: "3.1.0", paths: {} }, /no operations/],
-    ["one with a dangling reference", documentOf({}, { "/a": { $ref: "#/nowhere" } }), /dangling/],
-    ["a reference to one that is not here", `sha256:${"0".repeat(64)}`, /not stored/],
-  ])("is refused: %s", async (_title, spec, message) => {
+    ["text that is not a document", "hello: [", /not valid YAML/],
+    ["an object that is not a document", { hello: 1 }, /openapi/],
+    ["a document without operations", { openapi: "3.1.0", paths: {} }, /no operations/],
+    ["a document with a dangling reference", documentOf({}, { "/a": { $ref: "#/nowhere" } }), /dangling/],
+    ["a reference to a missing document", `sha256:${"0".repeat(64)}`, /not stored/],
+  ])("rejects %s", async (_title, spec, message) => {
     await expect(world.integration.adoptConfiguration?.({ spec }, "a")).rejects.toMatchObject({
       kind: "invalid",
       field: "spec",
@@ -212,7 +212,7 @@ describe("an inline document", () => {
     });
   });
 
-  test("may be Swagger 2.0", async () => {
+  test("may be in Swagger 2.0", async () => {
     const spec = {
       swagger: "2.0",
       info: { title: "Old", version: "1" },

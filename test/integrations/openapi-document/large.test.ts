@@ -16,7 +16,7 @@ function operation(name: string, schema: JsonObject): JsonObject {
   };
 }
 
-test("reading a large document yields between parts, and its tools share definitions", async () => {
+test("conversion of a large document yields between parts, and its tools share definitions", async () => {
   const thing: JsonObject = {
     type: "object",
     properties: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`p${index}`, TEXT])),
@@ -44,7 +44,7 @@ test("reading a large document yields between parts, and its tools share definit
   expect(new Set(definitions).size).toBe(1);
 });
 
-test("rejects an operation larger than two megabytes by name", async () => {
+test("rejects an operation larger than two megabytes and names it", async () => {
   const properties = Object.fromEntries(Array.from({ length: 12_000 }, (_, index) => [`p${index}`, TEXT]));
   const text = JSON.stringify(documentOf({}, { "/huge": operation("huge", { type: "object", properties }) }));
   await expect(createDocumentConverter().convert("tenant", text)).rejects.toThrow(
@@ -58,7 +58,7 @@ test.each<[string, JsonObject]>([
     "a default of its variables",
     { servers: [{ url: "https://example.com/{a}", variables: { a: { default: "/".repeat(80_000) } } }] },
   ],
-])("a document is refused for %s of 80,000 slashes", async (_title, more) => {
+])("rejects a document with %s of 80,000 slashes", async (_title, more) => {
   const text = JSON.stringify(documentOf(more));
   await expect(createDocumentConverter().convert("tenant", text)).rejects.toThrow("has a server URL of 80,0");
 });

@@ -32,7 +32,7 @@ beforeEach(() => {
 
 const CLIENT = { client_id: CLIENT_ID, api_token: CLIENT_SECRET };
 
-/** A document whose API takes the authorization server's tokens. */
+/** A document whose API accepts the tokens of the authorization server. */
 function withTokens(tokenUrl: string | undefined, more: JsonObject = {}): JsonObject {
   const flows = tokenUrl === undefined ? {} : { clientCredentials: { tokenUrl, scopes: {} } };
   return documentOf({
@@ -43,8 +43,8 @@ function withTokens(tokenUrl: string | undefined, more: JsonObject = {}): JsonOb
   });
 }
 
-describe("a document's client credentials", () => {
-  test("get a token at its token URL for a connection with a client_id", async () => {
+describe("the client credentials of a document", () => {
+  test("request a token at the document's token URL for a connection with a client_id", async () => {
     const spec = withTokens(`${server.url}/oauth/token`);
     for (let turn = 0; turn < 3; turn += 1)
       expect(await world.call({ spec, ...CLIENT, scope: "read" }, "list_things")).toMatchObject({ isError: false });
@@ -61,7 +61,7 @@ describe("a document's client credentials", () => {
     });
   });
 
-  test("of Swagger 2.0 are understood", async () => {
+  test("are supported in Swagger 2.0", async () => {
     const { host } = new URL(server.url);
     const spec: JsonObject = {
       swagger: "2.0",
@@ -79,19 +79,19 @@ describe("a document's client credentials", () => {
     expect(server.served).toHaveLength(1);
   });
 
-  test("are not used without a client_id: the key is the token then", async () => {
+  test("are not used without a client_id: the key is then sent as the token", async () => {
     const spec = withTokens(`${server.url}/oauth/token`);
     await world.call({ spec, api_token: "a-token-of-my-own" }, "list_things");
     expect([server.tokenRequests.length, server.refused]).toEqual([0, 1]);
   });
 
-  test("are not used where the document says that nothing is needed", async () => {
+  test("are not used for operations that the document declares without security", async () => {
     const spec = withTokens(`${server.url}/oauth/token`, { security: [] });
     await world.call({ spec, ...CLIENT }, "list_things");
     expect(server.tokenRequests).toHaveLength(0);
   });
 
-  test("go to token_url where there is one, and nowhere where there is none", async () => {
+  test("use token_url if it is configured, and request no token without a token URL", async () => {
     const spec = withTokens(undefined);
     expect(await world.call({ spec, ...CLIENT }, "list_things")).toMatchObject({
       isError: true,
@@ -109,7 +109,7 @@ describe("a document's client credentials", () => {
       content: [{ text: expect.stringMatching(/token URL is on another site.*set token_url/) }],
     });
     expect(server.tokenRequests).toEqual([]);
-    // The site of base_url is one that the owner named.
+    // The owner configured the site of base_url.
     const named = { ...configuration, base_url: `${server.url}/api` };
     expect(await world.call(named, "list_things")).toMatchObject({ isError: false });
   });
@@ -118,21 +118,21 @@ describe("a document's client credentials", () => {
 describe("the configuration", () => {
   const check = (configuration: JsonObject) => () => world.integration.checkConfiguration?.(configuration);
 
-  test("asks for client_id beside token_url or scope", () => {
+  test("requires client_id if token_url or scope is set", () => {
     const spec_url = "https://api.example.com/openapi.json";
     expect(check({ spec_url, token_url: "https://api.example.com/token" })).toThrow(/client_id is missing/);
     expect(check({ spec_url, scope: "read" })).toThrow(/client_id is missing/);
     expect(check({ spec_url, ...CLIENT, scope: "read" })).not.toThrow();
   });
 
-  test("takes scopes as RFC 6749 writes them", () => {
+  test("accepts scopes in the syntax of RFC 6749", () => {
     const validator = createSchemaValidator();
     const fault = (scope: string) => validator.validateOwn(OPENAPI_CONFIGURATION_SCHEMA, { scope });
     expect([fault("read write:all https://x.test/.default")]).toEqual([undefined]);
     for (const scope of ["", " read", "a  b", 'a"b', "a\\b", "a\n"]) expect(fault(scope), scope).toBeDefined();
   });
 
-  test("counts token_url as a destination of the secret", () => {
+  test("treats token_url as a destination of the secret", () => {
     expect(world.integration.destinationProperties).toContain("token_url");
   });
 });

@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 import { documentOf, type Site, startSite } from "./support.ts";
 
 const KEY = "key-nobody-may-see-0123456789";
-/** 20 operations of GitHub's real document. */
+/** 20 operations of GitHub's document. */
 const GITHUB = new URL("../openapi/github.yaml", import.meta.url);
 
 let database: TestDatabase;
@@ -47,7 +47,7 @@ async function fields(client: ProtocolClient, operation: string, input: JsonObje
 const statusOf = async (client: ProtocolClient, id: string): Promise<unknown> =>
   ((await fields(client, "GetConnection", { server_id: id }))["data"] as JsonObject)["api_key_verification_status"];
 
-/** A document of some 200 KB. */
+/** A document of about 200 KB. */
 const large = (): JsonObject =>
   documentOf({
     servers: [{ url: `${site.url}/v1` }],
@@ -57,7 +57,7 @@ const large = (): JsonObject =>
   });
 
 test.each(["rest", "connect", "grpc"] as const)(
-  "an inline document becomes tools that can be called over %s",
+  "converts an inline document to tools that can be called over %s",
   async (name) => {
     const client = createProtocolClient(name, service.url);
     const created = await fields(client, "CreateConnection", {
@@ -85,7 +85,7 @@ test.each(["rest", "connect", "grpc"] as const)(
     });
     expect(site.requests.at(-1)).toMatchObject({ url: "/v1/things", headers: { authorization: `Bearer ${KEY}` } });
 
-    // What is shown is the digest, and it may be sent back.
+    // Responses contain the digest, which requests may send back.
     const shown = async (): Promise<JsonObject> =>
       ((await fields(client, "GetConnection", { server_id: id, view: "detailed" }))["connection"] as JsonObject)[
         "config"
@@ -95,7 +95,7 @@ test.each(["rest", "connect", "grpc"] as const)(
     await fields(client, "UpdateConnection", { server_id: id, config: { spec: spec ?? "" } });
     expect(await shown()).toEqual({ spec });
 
-    // Another document may name another server: the key must come with it.
+    // Another document may name another server, so the key is required again.
     const elsewhere = documentOf({ servers: [{ url: `${other.url}/v1` }] });
     const refused = await call(client, "UpdateConnection", { server_id: id, config: { spec: elsewhere } });
     expect(refused.message).toMatch(/^config\.spec decides where .* api_token again/);
@@ -103,7 +103,7 @@ test.each(["rest", "connect", "grpc"] as const)(
   },
 );
 
-test("a document by its address is listed like any other, and its tools are one document's", async () => {
+test("lists a document at a URL like any other, with the same tools for all its connections", async () => {
   const client = createProtocolClient("rest", service.url);
   const configuration = { spec_url: `${site.url}/openapi.json` };
   for (let count = 0; count < 3; count += 1) {
@@ -116,7 +116,7 @@ test("a document by its address is listed like any other, and its tools are one 
   expect(await accounts.query("select connection_id from tool_list")).toEqual([]);
 });
 
-test("how a document's tools changed is shown on every connection that uses it, newest first", async () => {
+test("shows changes of a document's tools on every connection that uses it, newest first", async () => {
   const client = createProtocolClient("grpc", service.url);
   const configuration = { spec_url: `${site.url}/openapi.json?changing` };
   const { server_id: id } = await fields(client, "CreateConnection", { server_type: "openapi", configuration });
@@ -132,7 +132,7 @@ test("how a document's tools changed is shown on every connection that uses it, 
   ]);
 });
 
-test("what cannot be a document is refused before anything is stored", async () => {
+test("rejects an invalid document before anything is stored", async () => {
   const client = createProtocolClient("rest", service.url);
   const tries: [JsonObject, RegExp][] = [
     [{}, /either spec_url or spec/],
@@ -150,7 +150,7 @@ test("what cannot be a document is refused before anything is stored", async () 
   }
 });
 
-test("a document of another account is refused by its digest like one that does not exist", async () => {
+test("rejects the digest of another account's document like that of a missing one", async () => {
   const client = createProtocolClient("rest", service.url);
   const spec = { ...documentOf(), info: { title: "Mine", version: "1" } };
   const { server_id: id } = await fields(client, "CreateConnection", {
@@ -176,7 +176,7 @@ test("a document of another account is refused by its digest like one that does 
   await fields(client, "CreateConnection", { server_type: "openapi", configuration: { spec: reference ?? "" } });
 });
 
-test("a document can be tried without anything being stored", async () => {
+test("tries a document without storing anything", async () => {
   const client = createProtocolClient("rest", service.url);
   const before = await accounts.query("select digest from openapi_document");
   const spec = { ...large(), info: { title: "Only tried", version: "1" } };
@@ -188,7 +188,7 @@ test("a document can be tried without anything being stored", async () => {
   expect(await accounts.query("select digest from openapi_document")).toEqual(before);
 });
 
-test("tools of a published document are listed in pages, and cost a connection no row", async () => {
+test("lists the tools of a published document in pages, without a row per connection", async () => {
   site.document = readFileSync(GITHUB, "utf8");
   const client = createProtocolClient("rest", service.url);
   const configuration = { spec_url: `${site.url}/openapi.json?github`, base_url: other.url, api_token: KEY };

@@ -13,25 +13,25 @@ import { type Database, openDatabase } from "../../../src/storage/database.ts";
 import { createDocumentStore } from "../../../src/storage/stores/integrations/openapi-document.ts";
 import { createTestDatabase } from "../../support/database.ts";
 
-/** A request that reached the site. */
+/** A request that the site received. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage["headers"];
 }
 
-/** A site with a document at /openapi.json and an API everywhere else. */
+/** A site that serves a document at /openapi.json and an API at all other paths. */
 export interface Site {
   readonly url: string;
-  /** The document; undefined answers 500. */
+  /** The document; the site returns 500 while it is undefined. */
   document: JsonObject | string | undefined;
-  /** What the API answers. */
+  /** The answer of the API. */
   status: number;
   readonly requests: SeenRequest[];
   close(): Promise<void>;
 }
 
-/** A document with one read and one write. */
+/** A document with one read operation and one write operation. */
 export function documentOf(more: JsonObject = {}, paths: JsonObject = {}): JsonObject {
   return {
     openapi: "3.0.3",
@@ -92,7 +92,7 @@ export async function startSite(): Promise<Site> {
   return site;
 }
 
-/** The integration on a database of its own. */
+/** The integration on a separate database. */
 export interface World {
   readonly database: Database;
   readonly store: DocumentStore;
@@ -104,10 +104,10 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** For calls that nobody aborts. */
+/** For calls that are never aborted. */
 export const options = { signal: new AbortController().signal };
 
-/** Builds it, over a way out that goes anywhere unless told. */
+/** Creates the integration, by default with a dispatcher without restrictions. */
 export async function createWorld(
   wayOut: {
     readonly dispatcher: Dispatcher;

@@ -5,17 +5,17 @@ const DAY_MS = 86_400_000;
 const MAX_DEPTH = 4;
 const date = fc.integer({ min: 0, max: 30_000 }).map((days) => new Date(days * DAY_MS).toISOString().slice(0, 10));
 
-/** Texts that look harmless and do harm. */
+/** Texts with characters that are special in URLs, headers, SQL or HTML. */
 const NASTY = ["a/b", "a?b=c&d", "50%", "ü☃", "{id}", "'; drop table x; --", "%2e%2e", "a+b", "#", "$&"];
 
-/** Arguments for a tool: all required ones, and any of the others. */
+/** Arguments for a tool: all required ones and some optional ones. */
 export function argumentsOf(schema: JsonObject): Arbitrary<JsonObject> {
   return objectOf(schema, schemasOf(schema.definitions), 0);
 }
 
 type Definitions = Readonly<Record<string, JsonValue>>;
 
-/** Values that fit a schema of Draft 7, as far as the contracts here use it. */
+/** Values that match a Draft 7 schema, for the keywords that the contracts use. */
 function valueOf(schema: JsonValue | undefined, definitions: Definitions, depth: number): Arbitrary<JsonValue> {
   if (!isJsonObject(schema)) return fc.oneof(fc.constantFrom(...NASTY), fc.boolean(), fc.integer());
   const inner = (value: JsonValue | undefined): Arbitrary<JsonValue> => valueOf(value, definitions, depth);
@@ -71,7 +71,7 @@ function objectOf(schema: JsonObject, definitions: Definitions, depth: number): 
   const values = new Map(named.map(([name, inner]) => [name, valueOf(inner, definitions, depth)]));
   const optional = [...values.keys()].filter((name) => !required.includes(name));
   const most = Math.min(numberOr(schema.maxProperties, values.size) - required.length, optional.length);
-  // Chosen beforehand: of many properties, almost no free choice would keep to the limits.
+  // Selected beforehand, because a random subset of many properties rarely satisfies the limits.
   return fc.subarray(optional, { minLength: Math.max(0, least - required.length), maxLength: most }).chain((chosen) => {
     const names = [...required, ...chosen];
     const model = Object.fromEntries(names.map((name) => [name, values.get(name) ?? fc.constantFrom(...NASTY)]));
@@ -88,7 +88,7 @@ function textOf(schema: JsonObject): Arbitrary<string> {
   if (format === "uri") return fc.constantFrom("https://example.com/a?b=c&d=%20", "https://example.com");
   if (schema.contentEncoding === "base64")
     return fc.uint8Array({ minLength: 1 }).map((bytes) => Buffer.from(bytes).toString("base64"));
-  // The name of a file: a mock that splits at ";" and "=" reads no others.
+  // A file name, without ";" and "=" because Prism cannot parse them.
   if (typeof pattern === "string" && pattern.startsWith("^[^/\\\\")) return fc.constantFrom("a.pdf", "ü ☃.txt", "50%");
   const minLength = numberOr(schema.minLength, 1);
   const maxLength = Math.max(minLength, Math.min(numberOr(schema.maxLength, 20), 20));
@@ -101,12 +101,12 @@ function textOf(schema: JsonObject): Arbitrary<string> {
   return fitting.length === 0 ? any : fc.oneof(any, fc.constantFrom(...fitting));
 }
 
-/** How often a pattern wants things repeated. */
+/** The repetition bounds of a pattern. */
 function countsIn(pattern: string): readonly number[] {
   return [...pattern.matchAll(/\{(\d+)/g)].map(([, count]) => 2 * Number(count));
 }
 
-/** One schema for a schema and all that it refers to or combines; of objects, the properties of all. */
+/** Merges a schema with all schemas that it refers to or combines, including their properties. */
 function merged(schema: JsonObject, definitions: Definitions): JsonObject {
   const { $ref: reference, allOf, ...rest } = schema;
   const target = typeof reference === "string" ? definitions[reference.slice("#/definitions/".length)] : undefined;
@@ -134,7 +134,7 @@ function both(
   return first === undefined || second === undefined ? {} : { [keyword]: join(first, second) };
 }
 
-/** What a schema says beside its choices. */
+/** A schema without its alternatives. */
 function base(schema: JsonObject): JsonObject {
   return without(without(schema, "oneOf"), "anyOf");
 }

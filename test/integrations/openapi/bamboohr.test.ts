@@ -46,7 +46,7 @@ async function call(name: string, args: JsonObject): Promise<CallResult> {
   return bamboohr.callTool(target, tool, args, { signal: new AbortController().signal });
 }
 
-/** Arguments for every operation, all of its parameters used at least once. */
+/** Arguments for every operation. Every parameter occurs at least once. */
 const CASES: Readonly<Record<string, readonly JsonObject[]>> = {
   get_company_information: [{}],
   list_employees: [
@@ -114,8 +114,8 @@ const CASES: Readonly<Record<string, readonly JsonObject[]>> = {
   adjust_time_off_balance: [{ employeeId: 123, date: "2026-02-01", timeOffTypeId: 78, amount: -1.5, note: "Sold" }],
 };
 
-describe("every operation of BambooHR's contract makes a request that the contract allows", () => {
-  it("and has a case here", () => {
+describe("every operation of BambooHR's contract builds a request that the contract allows", () => {
+  it("every operation has a test case", () => {
     expect([...tools.keys()].sort()).toEqual(Object.keys(CASES).sort());
   });
 
@@ -131,26 +131,26 @@ describe("every operation of BambooHR's contract makes a request that the contra
   );
 });
 
-describe("responses are converted to MCP content", () => {
-  it("an object is text and structured content", async () => {
+describe("converts responses to MCP content", () => {
+  it("returns an object as text and structured content", async () => {
     const result = await call("get_company_information", {});
     expect(result.structuredContent).toMatchObject({ displayName: "Acme", address: { city: "Lindon" } });
     expect(JSON.parse(result.content[0]?.text as string)).toEqual(result.structuredContent);
   });
 
-  it("a list is text", async () => {
+  it("returns a list as text", async () => {
     const result = await call("list_whos_out", {});
     expect(result.structuredContent).toBeUndefined();
     expect(JSON.parse(result.content[0]?.text as string)).toHaveLength(2);
   });
 
-  it("a photo is an image under the type its bytes have", async () => {
+  it("returns a photo as an image with the type of its bytes", async () => {
     const [image] = (await call("get_employee_photo", { employeeId: 1, size: "tiny" })).content;
     expect(image).toMatchObject({ type: "image", mimeType: "image/gif" });
     expect(Buffer.from(image?.data as string, "base64").toString("latin1")).toMatch(/^GIF89a/);
   });
 
-  it("a file is an embedded resource", async () => {
+  it("returns a file as an embedded resource", async () => {
     const [block] = (await call("get_employee_file", { id: "1", fileId: 501 })).content;
     const blob = Buffer.from("%PDF-1.4 a contract").toString("base64");
     expect(block).toEqual({
@@ -159,23 +159,23 @@ describe("responses are converted to MCP content", () => {
     });
   });
 
-  it("an empty response becomes a sentence", async () => {
+  it("returns a sentence for an empty response", async () => {
     const result = await call("change_time_off_request_status", { requestId: 1, status: "denied" });
     expect(result).toEqual({ content: [{ type: "text", text: "Done (200)." }], isError: false });
   });
 
-  it("a creation returns the address of the new object", async () => {
+  it("returns the URL of a created object", async () => {
     const result = await call("upload_employee_file", CASES.upload_employee_file?.[0] ?? {});
     expect(result.content[0]?.text).toBe("Done (201). Location: https://acme.bamboohr.com/api/v1/employees/124");
   });
 });
 
 describe("the contract determines the configuration of a connection", () => {
-  it("the key is checked with a real call", async () => {
+  it("verifies the key with a real call", async () => {
     expect(await bamboohr.verify(target, { signal: new AbortController().signal })).toEqual({ outcome: "verified" });
   });
 
-  it("reads and writes are distinguished", () => {
+  it("distinguishes reads from writes", () => {
     const writes = [...tools.values()].filter(({ readOnly }) => !readOnly).map(({ name }) => name);
     expect(writes).toEqual([
       "create_employee",
@@ -188,7 +188,7 @@ describe("the contract determines the configuration of a connection", () => {
     ]);
   });
 
-  it("secret, credential and destination are named", () => {
+  it("names the secret, credential and destination properties", () => {
     expect(bamboohr).toMatchObject({
       serverType: "bamboohr",
       title: "BambooHR",
@@ -210,7 +210,7 @@ describe("the contract determines the configuration of a connection", () => {
     "acme%2e",
     "acme\n",
     "äcme",
-  ])("the company domain %j is refused", (domain) => {
+  ])("rejects the company domain %j", (domain) => {
     const configuration = { company_domain: domain, api_token: KEY };
     expect(validator.validateOwn(bamboohr.configurationSchema, configuration)).toContain('"company_domain"');
     expect(() => bamboohr.checkConfiguration?.(configuration)).toThrow("company_domain");

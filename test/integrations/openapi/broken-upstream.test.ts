@@ -10,14 +10,14 @@ const upstream = upstreams.start;
 afterEach(upstreams.stop);
 
 describe("retries a read once after a temporary failure, and never a write", () => {
-  it.each([502, 503, 504])("%i", async (status) => {
+  it.each([502, 503, 504])("repeats a read after %i", async (status) => {
     const { call } = await upstream((response, _request, count) => {
       json(response, count === 1 ? status : 200, { count });
     });
     expect(await call("list")).toMatchObject({ isError: false, structuredContent: { count: 2 } });
   });
 
-  it("a reset", async () => {
+  it("repeats a read after a connection reset", async () => {
     const { call } = await upstream((response, request, count) => {
       if (count === 1) request.socket.resetAndDestroy();
       else json(response, 200, { count });
@@ -25,14 +25,14 @@ describe("retries a read once after a temporary failure, and never a write", () 
     expect(await call("list")).toMatchObject({ isError: false, structuredContent: { count: 2 } });
   });
 
-  it("but not when the upstream says when to come back", async () => {
+  it("does not repeat a read if the upstream states a wait", async () => {
     const { call } = await upstream((response, _request, count) => {
       json(response, 503, { message: `try ${count}` }, { "retry-after": "60" });
     });
     expect(textOf(await call("list"))).toContain("try 1");
   });
 
-  it("a write that was cut off says that nothing is known", async () => {
+  it("reports an interrupted write as possibly executed", async () => {
     let seen = 0;
     const { call } = await upstream((response, _request, count) => {
       seen = count;
@@ -46,8 +46,8 @@ describe("retries a read once after a temporary failure, and never a write", () 
   });
 });
 
-describe("an unusable response returns its cause and a remedy", () => {
-  it("silence", async () => {
+describe("returns the cause and a remedy for an unusable response", () => {
+  it("reports an upstream that sends nothing", async () => {
     const { call } = await upstream(() => undefined, IMPATIENT);
     const result = await call("list");
     expect(result).toMatchObject({ isError: true });
@@ -55,7 +55,7 @@ describe("an unusable response returns its cause and a remedy", () => {
     expect(textOf(result)).toContain('"limit"');
   });
 
-  it("a byte now and then", async () => {
+  it("reports an upstream that sends single bytes slowly", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json" });
       const timer = setInterval(() => response.write(" "), 20);
@@ -66,14 +66,14 @@ describe("an unusable response returns its cause and a remedy", () => {
     expect(textOf(await call("list"))).toContain("did not answer within");
   });
 
-  it("five gigabytes announced", async () => {
+  it("rejects an announced length of five gigabytes", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "5000000000" }).write("[");
     });
     expect(textOf(await call("list"))).toMatch(/larger than .* Ask for less with "limit"/);
   });
 
-  it("an endless stream", async () => {
+  it("aborts an endless response", async () => {
     let sent = 0;
     const closed = Promise.withResolvers<undefined>();
     const { call } = await upstream((response) => {
@@ -95,7 +95,7 @@ describe("an unusable response returns its cause and a remedy", () => {
   it.each<[string, (body: Buffer) => Buffer]>([
     ["gzip", gzipSync],
     ["br", brotliCompressSync],
-  ])("a %s bomb", async (encoding, compress) => {
+  ])("aborts a %s bomb", async (encoding, compress) => {
     const bomb = compress(Buffer.alloc(50_000_000, 0x20));
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json", "content-encoding": encoding }).end(bomb);
@@ -103,7 +103,7 @@ describe("an unusable response returns its cause and a remedy", () => {
     expect(textOf(await call("list"))).toContain("larger than");
   });
 
-  it("a compressed answer is read", async () => {
+  it("reads a compressed response", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" });
       response.end(gzipSync('{"a":1}'));
@@ -111,7 +111,7 @@ describe("an unusable response returns its cause and a remedy", () => {
     expect(await call("list")).toMatchObject({ isError: false, structuredContent: { a: 1 } });
   });
 
-  it("an unknown compression", async () => {
+  it("rejects an unknown compression", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json", "content-encoding": "zip" }).end("{}");
     });
@@ -128,7 +128,7 @@ describe("an unusable response returns its cause and a remedy", () => {
     expect(textOf(result)).toContain('It begins: {"a": [1, 2');
   });
 
-  it("returns JSON of fifteen thousand levels as text only", async () => {
+  it("returns JSON with 15,000 levels as text only", async () => {
     const deep = `${'{"a":'.repeat(15_000)}1${"}".repeat(15_000)}`;
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(deep);
@@ -136,7 +136,7 @@ describe("an unusable response returns its cause and a remedy", () => {
     expect(await call("list")).toEqual({ content: [{ type: "text", text: deep }], isError: false });
   });
 
-  it("fewer bytes than announced", async () => {
+  it("rejects a response shorter than its announced length", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "100" }).write('{"a":1}');
       setTimeout(() => response.destroy(), 20);
@@ -144,14 +144,14 @@ describe("an unusable response returns its cause and a remedy", () => {
     expect(await call("list")).toMatchObject({ isError: true });
   });
 
-  it("a login page instead of an API", async () => {
+  it("returns a login page as text", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "text/html" }).end("<h1>Log in</h1>");
     });
     expect(await call("list")).toEqual({ content: [{ type: "text", text: "<h1>Log in</h1>" }], isError: false });
   });
 
-  it("a redirect, which is not followed", async () => {
+  it("does not follow a redirect", async () => {
     let seen = 0;
     const { call } = await upstream((response, _request, count) => {
       seen = count;
@@ -161,7 +161,7 @@ describe("an unusable response returns its cause and a remedy", () => {
     expect(seen).toBe(1);
   });
 
-  it("no server at the address", async () => {
+  it("reports an unreachable server", async () => {
     const free = await freePort();
     const subject = createSubject(CONTRACT, `http://127.0.0.1:${free}`, { limits: LIMITS });
     expect(textOf(await subject.call("list"))).toBe(
@@ -171,7 +171,7 @@ describe("an unusable response returns its cause and a remedy", () => {
     await subject.close();
   });
 
-  it("a disconnecting caller cancels the call at the upstream", async () => {
+  it("cancels the call at the upstream when the caller disconnects", async () => {
     const controller = new AbortController();
     const closed = Promise.withResolvers<string>();
     const { call } = await upstream((response) => {

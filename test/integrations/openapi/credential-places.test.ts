@@ -72,7 +72,7 @@ describe("sends the key and version header where each vendor expects them", () =
     expect(await subject.verify()).toEqual({ outcome: "verified" });
     expect(seen?.request.url).toBe(path);
     expect(seen?.request.headers).toMatchObject(headers);
-    // In one place, and in no other.
+    // Sent in one place only.
     const [[place, value] = ["", ""]] = Object.entries(headers);
     const { [place]: _, ...others } = seen?.request.headers ?? {};
     const key = String(value).replace(/^(Bearer|Basic) /, "");
@@ -83,7 +83,7 @@ describe("sends the key and version header where each vendor expects them", () =
 });
 
 describe("Slack's answers", () => {
-  it("an unknown token fails the verification with Slack's error code", async () => {
+  it("fails the verification for an unknown token, with Slack's error code", async () => {
     const subject = createSubject(textFor("slack"), url, { configuration: { token: KEY } });
     answer = { ok: false, error: "invalid_auth" };
     expect(await subject.verify()).toEqual({
@@ -110,7 +110,7 @@ describe("a self-hosted address", () => {
     ["gitlab", {}, "https://gitlab.com", ""],
     ["gitlab", { base_url: "https://gitlab.example.com:8443/git" }, "https://gitlab.example.com:8443", "/git"],
     ["jira", { site: "Acme", email: "ava@example.com" }, "https://acme.atlassian.net", ""],
-  ])("%s %j calls %s%s", (name, more, origin, basePath) => {
+  ])("sends %s with the configuration %j to %s%s", (name, more, origin, basePath) => {
     const contract = readContract(textFor(name));
     const configuration = { [contract.credentialProperty ?? ""]: KEY, ...more };
     expect(validator.validateOwn(contract.configurationSchema, configuration)).toBeUndefined();
@@ -132,7 +132,7 @@ describe("a self-hosted address", () => {
       expect(validator.validateOwn(configurationSchema, { token: KEY, base_url }), base_url).toContain('"base_url"');
   });
 
-  it.each(["acme.evil.com", "acme/", "acme@evil", "acme:8080", "", "acme%2e"])("Jira refuses the site %j", (site) => {
+  it.each(["acme.evil.com", "acme/", "acme@evil", "acme:8080", "", "acme%2e"])("rejects the Jira site %j", (site) => {
     const { configurationSchema, verification } = readContract(textFor("jira"));
     const configuration = { site, email: "ava@example.com", api_token: KEY };
     expect(validator.validateOwn(configurationSchema, configuration)).toContain('"site"');

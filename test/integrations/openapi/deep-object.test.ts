@@ -18,7 +18,7 @@ function build(operation: Operation, args: JsonObject): OutgoingRequest {
   return buildRequest(operation, args, SERVER, { api_key: "rk_test_0123456789", api_token: "0123456789" });
 }
 
-/** Argument → name on the wire, for arguments that are written as deepObject. */
+/** Argument → wire name, for arguments in deepObject style. */
 function deepNames({ parameters, body }: Operation): ReadonlyMap<string, string> {
   const fields = [...(body?.fields ?? [])].map(([property, field]) => ({ ...field, property }));
   return new Map(
@@ -28,7 +28,7 @@ function deepNames({ parameters, body }: Operation): ReadonlyMap<string, string>
   );
 }
 
-/** Reads `a[b][0]=c` as PHP and Stripe do: brackets are steps, numbers from 0 on are places in a list. */
+/** Parses `a[b][0]=c` like PHP and Stripe: brackets are path segments, numbers are list indexes. */
 function readBrackets(text: string): unknown {
   const root: Record<string, unknown> = {};
   for (const [key, value] of new URLSearchParams(text)) {
@@ -49,7 +49,7 @@ function listed(value: unknown): unknown {
   return isList ? entries.map(([, item]) => item) : Object.fromEntries(entries);
 }
 
-/** What of a value a form can say: texts, and nothing that is empty. */
+/** The part of a value that a form can represent: strings, without empty lists and objects. */
 function sayable(value: JsonValue): unknown {
   if (Array.isArray(value)) {
     const items = value.map(sayable).filter((item) => item !== undefined);
@@ -63,11 +63,11 @@ function sayable(value: JsonValue): unknown {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-describe.each(["bamboohr", "stripe"])("what %s is sent in brackets", (name) => {
+describe.each(["bamboohr", "stripe"])("deepObject parameters of %s", (name) => {
   const operations = operationsOf(name).filter((operation) => deepNames(operation).size > 0);
 
   it.each(operations.map((operation): [string, Operation] => [operation.tool.name, operation]))(
-    "says what the arguments of %s say, whatever they are",
+    "parse back to the arguments of %s",
     (_name, operation) => {
       let compared = 0;
       fc.assert(
@@ -88,14 +88,14 @@ describe.each(["bamboohr", "stripe"])("what %s is sent in brackets", (name) => {
   );
 });
 
-describe("on the wire", () => {
+describe("the wire format", () => {
   const find = (name: string, tool: string): Operation => {
     const found = operationsOf(name).find((operation) => operation.tool.name === tool);
     if (found === undefined) throw new Error(`no ${tool}`);
     return found;
   };
 
-  it("Stripe's lists of objects are numbered, as its SDK writes them", () => {
+  it("numbers Stripe's lists of objects like Stripe's SDK", () => {
     const { body } = build(find("stripe", "create_subscription"), {
       customer: "cus_1",
       items: [{ price: "price_1", quantity: 2 }, { price: "price_2" }],
@@ -107,7 +107,7 @@ describe("on the wire", () => {
     expect(String(body)).toContain("metadata%5Border%20no%5D=6%267");
   });
 
-  it("Stripe's addresses and spans of time, and BambooHR's filters and pages, are nested", () => {
+  it("nests Stripe's addresses and time ranges, and BambooHR's filters and pages", () => {
     const customer = build(find("stripe", "create_customer"), { name: "Ava", address: { city: "Bonn", line1: "A 1" } });
     expect(customer.body).toBe("name=Ava&address%5Bcity%5D=Bonn&address%5Bline1%5D=A%201");
     expect(build(find("stripe", "list_customers"), { created: { gte: 1, lt: 2 } }).path).toBe(

@@ -15,7 +15,7 @@ const ERROR_ANSWERS: JsonObject = {
   statuses: { invalid_auth: 401, missing_scope: 403, channel_not_found: 404 },
 };
 
-/** The contract with `error_answers`, and a read that sends a constant header. */
+/** The contract with `error_answers`, and a read with a constant header. */
 function contract(errorAnswers: JsonObject): string {
   const version = { name: "Acme-Version", in: "header", required: true, schema: { const: "2025-09-03" } };
   const paths = { "/things": { get: { operationId: "list", parameters: [version] } } };
@@ -55,7 +55,7 @@ describe("a 2xx response whose content reports a failure", () => {
     expect(textOf(result)).toMatch(/^Acme answered 200 with an error: channel_not_found\. There is nothing there/);
   });
 
-  it("is explained with the details it has", async () => {
+  it("includes the details of the error", async () => {
     answer = { ok: false, error: "missing_scope", needed: "chat:write", response_metadata: { messages: ["a", "b"] } };
     expect(textOf(await subject.call("list"))).toContain(
       "missing_scope: chat:write: a; b. The connection's key is not",
@@ -78,7 +78,7 @@ describe("a 2xx response whose content reports a failure", () => {
     expect(textOf(await subject.call("list"))).not.toContain(KEY);
   });
 
-  it.each([{ ok: true, error: "none" }, { ok: "false" }, {}, ["x"], null])("%j is none", async (other) => {
+  it.each([{ ok: true, error: "none" }, { ok: "false" }, {}, ["x"], null])("%j is not an error", async (other) => {
     answer = other;
     expect(await subject.call("list")).toMatchObject({ isError: false });
   });
@@ -90,9 +90,9 @@ describe("a 2xx response whose content reports a failure", () => {
   });
 
   it.each<[string, JsonObject]>([
-    ["no value to compare with", { pointer: "/ok", code: "/error" }],
-    ["no place of the error", { pointer: "/ok", equals: false }],
-    ["a place that is no pointer", { pointer: "ok", equals: false, code: "/error" }],
+    ["no value to compare", { pointer: "/ok", code: "/error" }],
+    ["no location of the error", { pointer: "/ok", equals: false }],
+    ["a location that is not a JSON Pointer", { pointer: "ok", equals: false, code: "/error" }],
   ])("a contract with %s is refused", (_title, errorAnswers) => {
     expect(() => readContract(contract(errorAnswers))).toThrow('"error_answers"');
   });

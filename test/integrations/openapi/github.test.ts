@@ -9,12 +9,12 @@ describe("20 operations of GitHub's document", () => {
   const text = readFileSync(new URL("github.yaml", import.meta.url), "utf8");
   const operations = operationsOf(parseOpenApi(text), { category: undefined, credentialProperty: "api_token" });
 
-  it("become as many tools with distinct names", () => {
+  it("become the same number of tools with distinct names", () => {
     expect(operations).toHaveLength(20);
     expect(new Set(operations.map(({ tool }) => tool.name)).size).toBe(20);
   });
 
-  it.each(operations.map(({ tool }) => tool))("become $name, with a valid name and valid Draft 7 schemas", (tool) => {
+  it.each(operations.map(({ tool }) => tool))("become $name with a valid name and valid Draft 7 schemas", (tool) => {
     expect(tool.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     for (const schema of [tool.inputSchema, tool.outputSchema ?? {}]) {
       const ajv = new Ajv({ strict: false, logger: false });

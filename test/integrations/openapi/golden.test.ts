@@ -19,7 +19,7 @@ import { textOf } from "./subject.ts";
 const FOLDER = "openapi/integrations";
 const SEED = 20_261_121;
 const RUNS = 12;
-/** Requests that Prism cannot read: it takes `items[0][price]` for an object. See deep-object.test.ts for what they say. */
+/** Requests that Prism cannot parse: it reads `items[0][price]` as an object. deep-object.test.ts checks them. */
 const UNREADABLE = new Set(["create_subscription"]);
 const never = new AbortController().signal;
 const dispatcher = new Agent();
@@ -30,7 +30,7 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
   const path = join(FOLDER, file);
   const contract = readContract(readFileSync(path, "utf8"));
   const tools = contract.operations.map(({ tool }) => tool);
-  // What a form would send: the first example, or any value that fits.
+  // The value that a form would send: the first example, or any valid value.
   const [configuration = {}] = fc.sample(argumentsOf(withExamples(contract.configurationSchema)), {
     seed: SEED,
     numRuns: 1,
@@ -41,7 +41,7 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
 
   beforeAll(async () => {
     prism = await startPrism(path);
-    // An hour passes between any two calls: the limits of the vendor are not the stand-in's.
+    // Advances the clock by an hour between calls, because Prism has no rate limits of the vendor.
     let clock = 0;
     const rateLimiter = createUpstreamRateLimiter({ now: () => (clock += 3_600_000) });
     integration = createOpenApiIntegration(contract, { dispatcher, baseUrl: prism.url, rateLimiter });
@@ -52,14 +52,14 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
     await expect(SwaggerParser.validate(path)).resolves.toBeDefined();
   });
 
-  it("takes the configuration its form asks for, and verifies it with a real call", async () => {
+  it("accepts the configuration of its form, and is verified with a real call", async () => {
     expect(validator.validateOwn(contract.configurationSchema, configuration)).toBeUndefined();
     expect(() => integration.checkConfiguration?.(configuration)).not.toThrow();
     expect(await integration.verify(target, { signal: never })).toEqual({ outcome: "verified" });
   });
 
   it.each(tools.filter(({ name }) => !UNREADABLE.has(name)).map((tool): [string, ToolDefinition] => [tool.name, tool]))(
-    "whatever arguments the input schema allows, the request of %s fits the contract",
+    "sends a request of %s that fits the contract, for any valid arguments",
     async (_name, tool) => {
       let sent = 0;
       const isWithoutInput = Object.keys(objectAt(tool.inputSchema, "properties")).length === 0;
@@ -67,7 +67,7 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
         fc.asyncProperty(argumentsOf(tool.inputSchema), async (args) => {
           expect(await validator.validate(tool.inputSchema, args, "acc_1")).toBeUndefined();
           const result = await integration.callTool(target, tool, args, { signal: never });
-          // Prism answers a request that violates the contract with 4xx and what is wrong.
+          // Prism returns a 4xx that describes the violation.
           if (result.isError) {
             expect(textOf(result)).toMatch(/must not be empty, "\." or "\.\."/);
             return;

@@ -12,7 +12,7 @@ interface Variation {
   readonly root?: JsonObject;
 }
 
-/** The digest of one operation of a document that is varied. */
+/** The digest of one operation of a modified document. */
 function digestOf({ path = "/orders", operation = {}, item = {}, root = {} }: Variation): string | undefined {
   const document: JsonObject = {
     openapi: "3.1.0",
@@ -50,22 +50,25 @@ const BASE = digestOf({});
 test.each<[string, Variation]>([
   ["its path", { path: "/other-orders" }],
   ["its summary", { operation: { summary: "Add two" } }],
-  ["a schema that another one refers to", { item: { description: "An item." } }],
+  ["a schema that a referenced schema refers to", { item: { description: "An item." } }],
   ["a parameter", { operation: { parameters: [{ name: "dry", in: "query", schema: { type: "boolean" } }] } }],
   ["the server", { root: { servers: [{ url: "https://evil.example/v1" }] } }],
-  ["who must be allowed to", { root: { security: [{ key: [] }] } }],
-  ["what it answers", { operation: { responses: { "200": { content: { "application/json": { schema: ORDER } } } } } }],
+  ["the security requirement", { root: { security: [{ key: [] }] } }],
+  [
+    "the schema of the answer",
+    { operation: { responses: { "200": { content: { "application/json": { schema: ORDER } } } } } },
+  ],
   ["a mark", { operation: { "x-patchbay-read-only": true } }],
-])("an operation is another one when %s changes", (_what, variation) => {
+])("changes the digest of an operation when %s changes", (_what, variation) => {
   expect(digestOf(variation)).not.toBe(BASE);
 });
 
 test.each<[string, Variation]>([
   ["examples", { operation: { ...bodyWith({ example: { item: {} } }) } }],
-  ["what failures look like", { operation: { responses: { "200": { description: "fine" }, "500": {} } } }],
+  ["the schemas of errors", { operation: { responses: { "200": { description: "fine" }, "500": {} } } }],
   ["the order of keys", { root: { paths: { "/orders": { post: reversed() } } } }],
   ["another operation", { root: { tags: [{ name: "orders" }] } }],
-])("an operation is the same one whatever becomes of %s", (_what, variation) => {
+])("keeps the digest of an operation when %s changes", (_what, variation) => {
   expect(digestOf(variation)).toBe(BASE);
 });
 
@@ -83,7 +86,7 @@ function reversed(): JsonObject {
   };
 }
 
-test("a document of ours that changes with releases alone has no digests", () => {
+test("computes no digests for a contract of the service, which changes only with a release", () => {
   const text = JSON.stringify({ openapi: "3.1.0", info: {}, paths: { "/a": { get: { operationId: "a" } } } });
   const [operation] = operationsOf(parseOpenApi(text), { category: undefined, credentialProperty: undefined });
   expect(operation?.tool).not.toHaveProperty("digest");

@@ -7,7 +7,7 @@ const FOLDER = new URL("../../../openapi/integrations/", import.meta.url);
 
 const files = readdirSync(FOLDER).filter((name) => name.endsWith(".yaml"));
 
-test.each(files)("every operation of %s survives serialization unchanged", (file) => {
+test.each(files)("serializes and restores every operation of %s without a change", (file) => {
   const { operations } = readContract(readFileSync(new URL(file, FOLDER), "utf8"));
   for (const operation of operations) expect(parsePlan(operation.tool, printPlan(operation))).toEqual(operation);
 });

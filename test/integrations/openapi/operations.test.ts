@@ -9,8 +9,8 @@ function convert(version: string, paths: JsonObject): readonly Operation[] {
   return operationsOf(document, { category: "misc", credentialProperty: "api_token" });
 }
 
-describe("one flat object of arguments", () => {
-  it("takes parameters of every location and the body's properties, and nothing else", () => {
+describe("one flat arguments object", () => {
+  it("contains the parameters of every location and the properties of the body, and nothing else", () => {
     const [operation] = convert("3.1.0", {
       "/a/{id}": {
         parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
@@ -53,7 +53,7 @@ describe("one flat object of arguments", () => {
     });
   });
 
-  it("takes placeholders of the path that nobody declared", () => {
+  it("contains undeclared path parameters", () => {
     const [operation] = convert("3.1.0", { "/a/{id}/{b-c}": { get: {} } });
     expect(operation?.tool.inputSchema).toMatchObject({ required: ["id", "b-c"], additionalProperties: false });
   });
@@ -61,7 +61,7 @@ describe("one flat object of arguments", () => {
   it.each<[string, JsonValue]>([
     ["a list", { type: "array", items: { type: "string" } }],
     [
-      "a choice of objects",
+      "an alternative of objects",
       {
         oneOf: [
           { type: "object", properties: { a: {} } },
@@ -69,9 +69,9 @@ describe("one flat object of arguments", () => {
         ],
       },
     ],
-    ["an object with a name that is taken", { type: "object", properties: { id: { type: "string" } } }],
-    ["an object without names", { type: "object", additionalProperties: { type: "string" } }],
-  ])("a body that is %s is the argument body", (_title, schema) => {
+    ["an object with the name of a parameter", { type: "object", properties: { id: { type: "string" } } }],
+    ["an object with free property names", { type: "object", additionalProperties: { type: "string" } }],
+  ])("uses the argument body for a body that is %s", (_title, schema) => {
     const [operation] = convert("3.1.0", {
       "/a/{id}": {
         put: {
@@ -83,7 +83,7 @@ describe("one flat object of arguments", () => {
     expect(operation?.tool.inputSchema).toMatchObject({ properties: { body: {} }, required: ["id", "body"] });
   });
 
-  it("a body in parts, and one that only differs in what it requires, is flat", () => {
+  it("flattens a body that is combined from parts, and one whose alternatives differ only in required properties", () => {
     const [operation] = convert("3.0.0", {
       "/a": {
         post: {
@@ -120,7 +120,7 @@ describe("names", () => {
       ({ tool }) => tool.name,
     );
 
-  it("fit hosts of models and are unique", () => {
+  it("are unique and valid for model hosts", () => {
     const long = "x".repeat(80);
     const found = names("repos/list", "repos list", "repos_list", "a.b", "…", long, `${long}y`, "ok-1");
     for (const name of found) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
@@ -128,21 +128,21 @@ describe("names", () => {
     expect(found.slice(2, 4)).toEqual(["repos_list", "a_b"]);
   });
 
-  it("stay when the document grows, in whatever order", () => {
+  it("do not change when operations are added, in any order", () => {
     const before = names("repos/list", "users/get", "x".repeat(80));
     expect(names("x".repeat(80), "new/one", "users/get", "repos/list").toSorted()).toEqual(
       [...before, "new_one"].toSorted(),
     );
   });
 
-  it("come from method and path without an operationId", () => {
+  it("are derived from method and path if there is no operationId", () => {
     const found = convert("3.1.0", { "/a/{id}/b": { get: {}, delete: {} } });
     expect(found.map(({ tool }) => tool.name)).toEqual(["get_a_id_b", "delete_a_id_b"]);
   });
 });
 
 describe("annotations", () => {
-  it("come from the method, the tag and the extensions", () => {
+  it("are derived from the method, the tag and the extensions", () => {
     const found = convert("3.1.0", {
       "/search": {
         post: { operationId: "search", "x-patchbay-read-only": true, "x-patchbay-audience": ["assistant"] },
@@ -166,7 +166,7 @@ describe("annotations", () => {
     ]);
   });
 
-  it("what else a tool does comes from the method, and the extensions say otherwise", () => {
+  it("derive further hints from the method, which extensions override", () => {
     const found = convert("3.1.0", {
       "/a": {
         get: { operationId: "read", "x-patchbay-open-world": true },
@@ -188,7 +188,7 @@ describe("annotations", () => {
     });
   });
 
-  it("an output schema says shapes, and requires nothing", () => {
+  it("an output schema describes types and requires nothing", () => {
     const [operation] = convert("3.1.0", {
       "/a": {
         get: {
@@ -225,7 +225,7 @@ describe("an invalid document", () => {
     ['swagger: "2.0"', 'no "openapi" version'],
     ["openapi: 4.0.0", "OpenAPI 4.0.0"],
     ["openapi: 3.1.0", 'no "paths"'],
-  ])("%j says what is wrong", (text, message) => {
+  ])("%j returns an error that describes it", (text, message) => {
     expect(() => parseOpenApi(text)).toThrow(message);
   });
 

@@ -44,7 +44,7 @@ async function startStage(text = operatorContract()): Promise<Stage> {
   return { vendor, called, dispatcher, integration, call };
 }
 
-test("the operator's client gets a token for what the contract asks, at an address that holds the tenant", async () => {
+test("requests a token for the operator's client with the contract's scopes, at a URL that contains the tenant", async () => {
   const { integration, vendor, called } = await startStage();
   expect(authMethodsOf(integration)).toEqual(["none", "api_key", "oauth2"]);
   expect(integration.authorization).toBeUndefined();
@@ -58,7 +58,7 @@ test("the operator's client gets a token for what the contract asks, at an addre
   });
 });
 
-test("calls at once ask for one token together, and connections never share one", async () => {
+test("shares one token request between concurrent calls, and never between connections", async () => {
   const { vendor, called, call } = await startStage();
   await Promise.all([call(), call(), call()]);
   expect(vendor.tokenRequests).toHaveLength(1);
@@ -79,7 +79,7 @@ test("replaces a rejected token once and repeats the call", async () => {
   expect(vendor.tokenRequests).toHaveLength(before + 1);
 });
 
-test("no response contains the token or the operator's secret", async () => {
+test("redacts the token and the operator's secret in every response", async () => {
   const { vendor, call } = await startStage();
   const text = await call();
   expect(text).toContain("[redacted]");
@@ -95,7 +95,7 @@ test("no response contains the token or the operator's secret", async () => {
   for (const secret of [...vendor.secrets, OPERATOR_CLIENT.clientSecret]) expect(text + refusal).not.toContain(secret);
 });
 
-test("a client that is refused says nothing about the connection, which is tried again", async () => {
+test("reports a rejected operator client as a temporary failure, not as a fault of the connection", async () => {
   const { vendor, integration } = await startStage();
   vendor.answerToken = (_request, response) => {
     response.writeHead(401, { "content-type": "application/json" }).end('{"error":"invalid_client"}');
@@ -106,7 +106,7 @@ test("a client that is refused says nothing about the connection, which is tried
   expect(await integration.verify(target(), patient())).toEqual({ outcome: "verified" });
 });
 
-test("never sends its secret to an address from the caller", async () => {
+test("never sends the operator's secret to an address from the caller", async () => {
   const anywhere = operatorContract(
     {
       flows: { clientCredentials: { tokenUrl: "{site}/token", scopes: {} } },
@@ -124,7 +124,7 @@ test("never sends its secret to an address from the caller", async () => {
   expect([vendor.tokenRequests, called]).toEqual([[], []]);
 });
 
-test("a tenant is one part of the address, and is asked for where the address holds one", async () => {
+test("requires the tenant if the token URL contains it, as a single path segment or DNS label", async () => {
   const inHost = operatorContract(
     { flows: { clientCredentials: { tokenUrl: "https://{site}.login.example.com/token", scopes: {} } } },
     { servers: [{ url: "https://{site}.example.com/v2" }] },
@@ -136,7 +136,7 @@ test("a tenant is one part of the address, and is asked for where the address ho
   expect(check({})).toThrow("site is missing");
 });
 
-test("without the operator's client only the key is offered", async () => {
+test("offers only the key if the operator has configured no client", async () => {
   const dispatcher = createGuardedDispatcher({ allow: [] });
   onTestFinished(() => dispatcher.destroy());
   const integration = await loadOperatorIntegration(operatorContract(), dispatcher, { client: "none" });
@@ -147,7 +147,7 @@ test("without the operator's client only the key is offered", async () => {
   });
 });
 
-test("a login comes first where a contract has both flows; one without its addresses is refused", () => {
+test("prefers owner login if a contract has both flows, and rejects a flow without its URLs", () => {
   const flows = {
     clientCredentials: { tokenUrl: "https://login.example.com/token" },
     authorizationCode: {

@@ -8,10 +8,10 @@ import type { JsonObject } from "../../../src/json.ts";
 import { startVendor, type Vendor } from "../../support/vendor.ts";
 import { contractText } from "./subject.ts";
 
-/** The operator's client at the vendor. Its secret would be filled like a template, were it taken for one. */
+/** The operator's client at the vendor. Its secret contains braces, which must not be filled like a template. */
 export const OPERATOR_CLIENT = { clientId: "patchbay-itself", clientSecret: "canary-{api_token}:of+the%operator" };
 
-/** A contract with a key, and beside it OAuth that nobody logs in for. */
+/** A contract with a key, and with OAuth client credentials as an alternative. */
 export function operatorContract(scheme: JsonObject = {}, more: JsonObject = {}): string {
   return contractText(
     {},
@@ -37,14 +37,16 @@ export function operatorContract(scheme: JsonObject = {}, more: JsonObject = {})
   );
 }
 
-/** What the vendor's API was sent. */
+/** The requests that the vendor's API received. */
 export interface SeenCall {
   readonly authorization: string | undefined;
-  /** Whose token it was; undefined for none that is good. */
+  /** The client of the token; undefined for an invalid token. */
   readonly subject: string | undefined;
 }
 
-/** A vendor that knows the operator's client, with its API: `/v2/me` takes tokens, and the key `key`. */
+/**
+ * A vendor at which the operator's client is registered, with its API: `/v2/me` accepts its tokens, and the key `key`.
+ */
 export async function startOperatorVendor(): Promise<{ readonly vendor: Vendor; readonly called: SeenCall[] }> {
   const vendor = await startVendor({
     registration: [],
@@ -74,7 +76,7 @@ export async function startOperatorVendor(): Promise<{ readonly vendor: Vendor; 
   return { vendor, called };
 }
 
-/** The integration `acme` of a catalog that holds this contract, as a service would load it. */
+/** The integration `acme` of a catalog with this contract, loaded like in the service. */
 export async function loadOperatorIntegration(
   text: string,
   dispatcher: Dispatcher,

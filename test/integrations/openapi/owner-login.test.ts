@@ -23,12 +23,12 @@ const CLIENT = { clientId: STATIC_CLIENT.clientId, clientSecret: STATIC_CLIENT.c
 const LOGINS = ["airtable", "asana", "github", "gitlab"] as const;
 const patient = (): AbortSignal => AbortSignal.timeout(20_000);
 
-/** A product with its login and its API at one origin, and the integration that stands in for. */
+/** A vendor whose authorization server and API share one origin, and an integration that calls it. */
 interface Stage {
   readonly vendor: Vendor;
   readonly integration: Integration;
   readonly dispatcher: Dispatcher;
-  /** The Authorization headers that its API was sent, and with how much each was. */
+  /** The Authorization headers that the API received, with their status. */
   readonly called: { readonly path: string; readonly authorization: string | undefined; readonly ok: boolean }[];
   logIn(configuration?: JsonObject): Promise<{ readonly terms: AuthorizationTerms; readonly tokens: IssuedTokens }>;
 }
@@ -138,7 +138,7 @@ async function startStage(name: (typeof LOGINS)[number]): Promise<Stage> {
 }
 
 describe.each(LOGINS)("%s", (name) => {
-  test("its owner logs in, and its tools are called with the token instead of a key", async () => {
+  test("logs its owner in and calls its tools with the token instead of a key", async () => {
     const { integration, logIn, called, vendor } = await startStage(name);
     const { terms, tokens } = await logIn();
     expect(terms.audience).toBe(vendor.origin);
@@ -155,7 +155,7 @@ describe.each(LOGINS)("%s", (name) => {
     expect(vendor.refreshes()).toBe(1);
   });
 
-  test("an expired authorization asks the owner to log in again", async () => {
+  test("asks the owner to log in again after the authorization expired", async () => {
     const { integration, logIn, vendor } = await startStage(name);
     await logIn();
     vendor.endGrants();
@@ -164,7 +164,7 @@ describe.each(LOGINS)("%s", (name) => {
   });
 });
 
-test.each(["asana", "gitlab"] as const)("%s hears of the end of an authorization", async (name) => {
+test.each(["asana", "gitlab"] as const)("revokes the tokens of %s at the vendor", async (name) => {
   const { logIn, vendor, dispatcher } = await startStage(name);
   const { terms, tokens } = await logIn();
   await revokeTokens(terms, tokens, dispatcher, patient());
@@ -172,7 +172,7 @@ test.each(["asana", "gitlab"] as const)("%s hears of the end of an authorization
   expect(await vendor.inspect(tokens.accessToken, vendor.origin)).toBeUndefined();
 });
 
-test("without a stand-in people are sent to the vendors' own addresses, and tokens to their APIs alone", async () => {
+test("uses the vendors' real URLs for logins, and sends tokens only to their APIs", async () => {
   const dispatcher = createGuardedDispatcher({ allow: [] });
   const catalog = await catalogOf(dispatcher, new Map(), LOGINS, NO_TOKENS);
   const places = await Promise.all(
@@ -195,7 +195,7 @@ test("without a stand-in people are sent to the vendors' own addresses, and toke
 });
 
 test.each(["github", "gitlab"])(
-  "the operator's client of %s is never taken to an address that the caller names",
+  "never uses the operator's client of %s at an address that the caller chooses",
   async (name) => {
     const dispatcher = createGuardedDispatcher({ allow: [] });
     const catalog = await catalogOf(dispatcher, new Map(), LOGINS, NO_TOKENS);
@@ -206,7 +206,7 @@ test.each(["github", "gitlab"])(
   },
 );
 
-test("a login is offered where the operator is registered alone; a key stays possible", async () => {
+test("offers a login only if the operator configured a client; a key stays possible", async () => {
   const dispatcher = createGuardedDispatcher({ allow: [] });
   const catalog = await catalogOf(dispatcher, new Map(), ["github"], NO_TOKENS);
   const methods = ["github", "gitlab"].map((name) => {
@@ -217,7 +217,7 @@ test("a login is offered where the operator is registered alone; a key stays pos
   await dispatcher.destroy();
 });
 
-test("a client for what has no login, or is not there, keeps the service from starting", async () => {
+test("refuses to start with a client for an integration that is unknown or has no login", async () => {
   const dispatcher = createGuardedDispatcher({ allow: [] });
   await expect(catalogOf(dispatcher, new Map(), ["stripe"], NO_TOKENS)).rejects.toThrow(
     "INTEGRATION_OAUTH_CLIENTS: connections of type stripe have no login by OAuth.",

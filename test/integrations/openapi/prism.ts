@@ -5,14 +5,14 @@ import { endingWithUs } from "../../support/child-process.ts";
 
 const ENTRY = createRequire(import.meta.url).resolve("@stoplight/prism-cli/dist/index.js");
 
-/** A vendor's stand-in: Prism serving its contract. */
+/** Prism serving a contract in place of its vendor. */
 export interface Prism {
   readonly url: string;
-  /** Bodies of violations that Prism answered since the last time this was asked. */
+  /** Returns the violations that Prism reported since the last call. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts `prism mock --errors` on a free port; requests that the contract does not allow become errors. */
+/** Starts `prism mock --errors` on a free port. Requests that violate the contract return an error. */
 export async function startPrism(contractFile: string): Promise<Prism> {
   const prism = spawn(
     process.execPath,

@@ -12,10 +12,10 @@ afterEach(upstreams.stop);
 
 const ok = { responses: { "200": { description: "ok", content: { "application/json": { schema: {} } } } } };
 
-/** When the answer says that the rate limit is reached. */
+/** Responses that report a reached rate limit. */
 const AN_HOUR_FROM_NOW = String(Math.ceil(Date.now() / 1_000) + 3_600);
 
-describe("an upstream that asks to wait", () => {
+describe("an upstream with a stated wait", () => {
   it.each<[string, number, Record<string, string>, RegExp]>([
     ["429 in seconds", 429, { "retry-after": "60" }, /try again in 60 seconds/],
     ["429 by a date", 429, { "retry-after": new Date(Date.now() + 90_000).toUTCString() }, /try again in \d+ seconds/],
@@ -27,7 +27,7 @@ describe("an upstream that asks to wait", () => {
       { "x-ratelimit-remaining": "0", "x-ratelimit-reset": AN_HOUR_FROM_NOW },
       /That is its rate limit: try again in 3[56]\d\d seconds/,
     ],
-  ])("%s is left alone, and calls are answered at once with the time", async (_title, status, headers, said) => {
+  ])("%s pauses calls and rejects them immediately with the remaining time", async (_title, status, headers, said) => {
     let seen = 0;
     const { call, verify } = await upstream((response, _request, count) => {
       seen = count;
@@ -43,7 +43,7 @@ describe("an upstream that asks to wait", () => {
         /^Acme takes no more calls .*Nothing was sent\. Try again in \d+ seconds, at 20\d\d-.*Z\.$/,
       );
     }
-    // A key that meets a rate limit is not a bad key.
+    // A rate limit does not mean that the key is invalid.
     expect(await verify()).toMatchObject({ outcome: "retry" });
     expect(seen).toBe(1);
   });
@@ -59,14 +59,14 @@ describe("an upstream that asks to wait", () => {
     ["without a time", {}],
     ["with none to wait", { "retry-after": "0" }],
     ["with a short time", { "retry-after": "1" }],
-  ])("429 %s is repeated once for what is harmless to repeat", async (_title, headers) => {
+  ])("429 %s repeats a call once if it is idempotent", async (_title, headers) => {
     const { call } = await upstream((response, _request, count) => {
       json(response, count === 1 ? 429 : 200, { count }, headers);
     });
     expect(await call("list")).toMatchObject({ isError: false, structuredContent: { count: 2 } });
   });
 
-  it("a 429 without a stated wait pauses as long as the contract says", async () => {
+  it("a 429 without a stated wait pauses for the time that the contract declares", async () => {
     let seen = 0;
     const text = readFileSync("openapi/integrations/airtable.yaml", "utf8");
     const { verify } = await upstream(
@@ -86,7 +86,7 @@ describe("an upstream that asks to wait", () => {
     expect(seen).toBe(1);
   });
 
-  it("repeats an idempotent change but no other", async () => {
+  it("repeats an idempotent change but no other change", async () => {
     const text = contractText({
       "/things/{id}": {
         parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
@@ -105,8 +105,8 @@ describe("an upstream that asks to wait", () => {
   });
 });
 
-describe("a limit that the contract declares", () => {
-  it("applies before sending: waits a short time, rejects a long one", async () => {
+describe("a rate limit that the contract declares", () => {
+  it("applies before sending: short waits are served, long ones rejected", async () => {
     const text = contractText(
       {
         "/things": { get: { operationId: "list", ...ok } },

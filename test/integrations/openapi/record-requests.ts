@@ -1,4 +1,5 @@
-// Records the requests that swagger-client builds, for reference-requests.test.ts. It weighs 141 MB, so that it is installed for this alone.
+// Records the requests that swagger-client builds, for reference-requests.test.ts. The package has 141 MB, so it is
+// installed only for this script.
 import { writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
@@ -7,10 +8,10 @@ import { argumentsOf } from "./arbitrary.ts";
 import { operationsOfDocument, ourRequest, RECORDED_DOCUMENTS, referenceRequest } from "./reference-client.ts";
 
 const SEED = 20_261_121;
-/** The most requests of one operation. */
+/** The maximum number of recorded requests per operation. */
 const COUNT = 3;
 
-/** Operations whose requests differ, and why. */
+/** Operations whose requests differ intentionally, with the reason. */
 const DIFFERENT: Readonly<Record<string, string>> = {
   upload_employee_file: "swagger-client leaves multipart bodies to FormData, and has no text to compare",
   create_subscription:
@@ -39,7 +40,7 @@ writeFileSync(
   lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
 );
 
-/** False for arguments that we reject: an empty path parameter, or one that leads upwards. */
+/** False for arguments that the service rejects: an empty path parameter, or one with dot segments. */
 function isSendable(build: () => unknown): boolean {
   try {
     build();

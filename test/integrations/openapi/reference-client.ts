@@ -17,7 +17,7 @@ const GITHUB = "test/integrations/openapi/github.yaml";
 const ADDRESS = "https://api.test";
 const KEY = "key-0123456789";
 
-/** The credentials as swagger-client expects them, by the names of our contracts' security schemes. */
+/** The credentials in the format of swagger-client, by the scheme names of the contracts. */
 const SECURITIES: JsonObject = {
   token: { value: KEY },
   api_key: { value: KEY },
@@ -26,13 +26,13 @@ const SECURITIES: JsonObject = {
 };
 const CONFIGURATION: JsonObject = { token: KEY, api_key: KEY, api_token: KEY, email: "ava@example.com" };
 
-/** The documents whose requests are compared, as paths. */
+/** The paths of the documents whose requests are compared. */
 export const RECORDED_DOCUMENTS: readonly string[] = [
   ...readdirSync(CONTRACTS).flatMap((name) => (name.endsWith(".yaml") ? [`${CONTRACTS}/${name}`] : [])),
   GITHUB,
 ];
 
-/** A document of `RECORDED_DOCUMENTS` with its operations. */
+/** An entry of `RECORDED_DOCUMENTS` with its operations. */
 export function operationsOfDocument(path: string): {
   readonly document: OpenApiDocument;
   readonly operations: readonly Operation[];
@@ -43,7 +43,7 @@ export function operationsOfDocument(path: string): {
   return { document, operations: path === GITHUB ? operationsOf(document, options) : readContract(text).operations };
 }
 
-/** A request in a form that two clients can be compared in. */
+/** A request in a normalized form for comparison. */
 export interface ComparableRequest {
   readonly line: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -57,7 +57,7 @@ interface Built {
   readonly body?: unknown;
 }
 
-/** What each says of itself in its own way: what it accepts and who it is. */
+/** Headers that differ by client: accepted types and user agent. */
 const OWN_HEADERS = ["accept", "user-agent"];
 
 /** The request that swagger-client builds for an operation of a document. */
@@ -82,7 +82,7 @@ export function referenceRequest(document: OpenApiDocument, operation: Operation
   return comparable(built.method, built.url.slice(ADDRESS.length), built.headers, text);
 }
 
-/** The request that we build, in the same form. Throws UnsendableArgument for arguments that we do not send. */
+/** The request that the service builds, in the same form. Throws UnsendableArgument for rejected arguments. */
 export function ourRequest(operation: Operation, args: JsonObject): ComparableRequest {
   const request = buildRequest(operation, args, { origin: ADDRESS, basePath: "" }, CONFIGURATION);
   return comparable(request.method, request.path, request.headers, request.body?.toString() ?? "");
@@ -97,12 +97,12 @@ function comparable(
   const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const kept = lower.filter(([name]) => !OWN_HEADERS.includes(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   const isForm = lower.some(([name, value]) => name === "content-type" && value.endsWith("form-urlencoded"));
-  // It leaves !'()* as they are in forms, we write %21…: the same texts to whoever reads them.
+  // In forms, swagger-client leaves !'()* unencoded and the service percent-encodes them. Both decode to the same text.
   const form = [...new URLSearchParams(isForm ? body : "")];
   return { line: `${method} ${path}`, headers: Object.fromEntries(kept), body: isForm ? JSON.stringify(form) : body };
 }
 
-/** The operation as swagger-client takes it: by a name of its own, references followed. */
+/** The operation in the format of swagger-client: with a unique operationId and resolved references. */
 function resolved(document: OpenApiDocument, { path, method }: Operation): JsonObject {
   const item = followReference(document, objectOf(document.root.paths)[path]);
   const operation = objectOf(item[method.toLowerCase()]);
@@ -122,12 +122,12 @@ function bodyOf({ body }: Operation, args: JsonObject): JsonValue | undefined {
   if (body === undefined) return undefined;
   if (body.argument !== undefined) {
     const whole = args[body.argument];
-    // Files are arguments in base64; what is compared is what they hold.
+    // Files are base64 arguments; the comparison uses their bytes.
     return body.kind === "binary" && typeof whole === "string" ? Buffer.from(whole, "base64").toString() : whole;
   }
   const fields = [...body.fields].flatMap(([property, { name }]): [string, JsonValue][] => {
     const value = args[property];
-    // It reads texts of forms as JSON, so that "1.10" would become 1.1: given as JSON they stay what they are.
+    // swagger-client parses form texts as JSON, so that "1.10" would become 1.1. Texts encoded as JSON stay unchanged.
     const isRead = body.kind === "form" && typeof value === "string";
     return value === undefined ? [] : [[name, isRead ? JSON.stringify(value) : value]];
   });

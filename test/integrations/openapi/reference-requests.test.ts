@@ -17,7 +17,7 @@ function readRecorded(line: string): Recorded {
   return JSON.parse(line) as Recorded;
 }
 
-it.each(RECORDED_DOCUMENTS)("builds the requests that swagger-client builds for the operations of %s", (path) => {
+it.each(RECORDED_DOCUMENTS)("builds the same requests as swagger-client for the operations of %s", (path) => {
   const { operations } = operationsOfDocument(path);
   const requests = recorded.filter(({ document }) => document === path);
   expect(requests.length, "Record them: npm run record:requests").toBeGreaterThan(0);

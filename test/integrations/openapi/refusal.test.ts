@@ -8,7 +8,7 @@ afterEach(upstreams.stop);
 
 const BASIC = Buffer.from(`${KEY}:x`).toString("base64");
 
-describe("an upstream's rejection returns its status, its message and a remedy", () => {
+describe("returns the status, the message and a remedy for a rejected call", () => {
   it.each<[number, unknown, Record<string, string>, string, string]>([
     [400, { error: { message: "limit is odd" } }, {}, "limit is odd", "Correct the arguments"],
     [401, {}, {}, "answered 401", "replace it with a new api_key"],
@@ -19,7 +19,7 @@ describe("an upstream's rejection returns its status, its message and a remedy",
     [429, {}, { "retry-after": "17" }, "answered 429", "try again in 17 seconds"],
     [429, {}, {}, "answered 429", "wait a minute"],
     [500, { fault: { description: "boom" } }, {}, "boom", "The fault is on its side"],
-  ])("%i %j", async (status, body, headers, words, advice) => {
+  ])("describes %i %j", async (status, body, headers, words, advice) => {
     const { call } = await upstream((response) => {
       json(response, status, body, headers);
     });
@@ -37,14 +37,14 @@ describe("an upstream's rejection returns its status, its message and a remedy",
     [429, "busy"],
     [500, "down"],
     [302, "other"],
-  ])("%i is, by whose fault it is, marked %s", async (status, fault) => {
+  ])("marks %i as an upstream fault: %s", async (status, fault) => {
     const { call } = await upstream((response) => {
       json(response, status, {});
     });
     expect((await call("list")).upstreamFault).toBe(fault);
   });
 
-  it("HTML is read as text", async () => {
+  it("extracts text from HTML", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(500, { "content-type": "text/html" });
       response.end("<html><style>b{}</style><h1>Server <b>error</b></h1></html>");
@@ -62,7 +62,7 @@ describe("an upstream's rejection returns its status, its message and a remedy",
     [404, "retry"],
     [429, "retry"],
     [500, "retry"],
-  ])("a verification answered %i is %s", async (status, outcome) => {
+  ])("maps a verification answered with %i to %s", async (status, outcome) => {
     const { verify } = await upstream((response) => {
       response.writeHead(status).end();
     });
@@ -70,15 +70,15 @@ describe("an upstream's rejection returns its status, its message and a remedy",
   });
 });
 
-describe("the key never comes back", () => {
+describe("never returns the key", () => {
   const echoes: [string, string][] = [
-    ["as it is", KEY],
-    ["in its header", `Basic ${BASIC}`],
-    ["in an address", encodeURIComponent(KEY)],
+    ["unchanged", KEY],
+    ["as a header value", `Basic ${BASIC}`],
+    ["as part of a URL", encodeURIComponent(KEY)],
     ["in base64", Buffer.from(KEY).toString("base64")],
   ];
 
-  it.each(echoes)("in an error, %s", async (_form, echo) => {
+  it.each(echoes)("redacts it in errors: %s", async (_form, echo) => {
     const { call, verify } = await upstream((response) => {
       json(response, 400, { message: `You sent ${echo} here` });
     });
@@ -89,7 +89,7 @@ describe("the key never comes back", () => {
     expect(JSON.stringify(await verify())).not.toContain(echo);
   });
 
-  it.each(echoes)("in an answer, %s", async (_form, echo) => {
+  it.each(echoes)("redacts it in answers: %s", async (_form, echo) => {
     const { call } = await upstream((response) => {
       json(response, 200, { headers: { authorization: echo } });
     });
@@ -98,7 +98,7 @@ describe("the key never comes back", () => {
     expect(JSON.stringify(result)).not.toContain(echo);
   });
 
-  it("in bytes, in an address to go to, in a header", async () => {
+  it("redacts it in bytes, redirect URLs and headers", async () => {
     const { call } = await upstream((response, _request, count) => {
       if (count === 1) response.writeHead(200, { "content-type": "application/zip" }).end(`PK\0\0${KEY}`);
       else if (count === 2) response.writeHead(302, { location: `https://x.test/?k=${KEY}` }).end();
@@ -110,7 +110,7 @@ describe("the key never comes back", () => {
     expect(JSON.stringify(results)).not.toContain(Buffer.from(`PK\0\0${KEY}`).toString("base64"));
   });
 
-  it("sends nothing without a key", async () => {
+  it("sends nothing if the connection has no key", async () => {
     let seen = 0;
     const { integration } = await upstream((response, _request, count) => {
       seen = count;

@@ -22,7 +22,7 @@ function build(
   return buildRequest(first, args, SERVER, { api_token: "s3cr:et", site: "acme" });
 }
 
-describe("parameters are written in their style (the tables of OpenAPI 3.1 «Style Examples»)", () => {
+describe("serializes parameters in every style (the tables of OpenAPI 3.1 «Style Examples»)", () => {
   const array = ["blue", "black", "brown"];
   const object = { R: 100, G: 200, B: 150 };
 
@@ -66,7 +66,7 @@ describe("parameters are written in their style (the tables of OpenAPI 3.1 «Sty
     expect(build("/x", { parameters }, { color: value }).path).toBe(expected === "" ? "/v1/x" : `/v1/x?${expected}`);
   });
 
-  it("keeps allowed reserved characters, sends JSON content as one text and omits null and absent values", () => {
+  it("keeps allowed reserved characters, sends JSON content as one text, and omits null and absent values", () => {
     const parameters = [
       { name: "a", in: "query", allowReserved: true, schema: {} },
       { name: "b", in: "query", content: { "application/json": { schema: {} } } },
@@ -77,7 +77,7 @@ describe("parameters are written in their style (the tables of OpenAPI 3.1 «Sty
     expect(path).toBe("/v1/x?a=/a?b=c%26d%23e&b=%7B%22x%22%3A%5B1%5D%7D");
   });
 
-  it("headers and cookies", () => {
+  it("serializes headers and cookies", () => {
     const parameters = [
       { name: "X-List", in: "header", schema: {} },
       { name: "X-Object", in: "header", explode: true, schema: {} },
@@ -93,11 +93,11 @@ describe("parameters are written in their style (the tables of OpenAPI 3.1 «Sty
   });
 });
 
-describe("arguments cannot escape their location", () => {
+describe("rejects arguments that escape their location", () => {
   const parameters = [{ name: "id", in: "path", required: true, schema: {} }];
 
   it.each(["..", ".", "", "../admin", "a/../b", "..\\admin", "a/..", "\0", "a/./b"])(
-    "path parameter %j is refused",
+    "rejects the path parameter %j",
     (id) => {
       expect(() => build("/x/{id}/y", { parameters }, { id })).toThrow('"id"');
     },
@@ -118,12 +118,12 @@ describe("arguments cannot escape their location", () => {
     expect(build("/x/{id}/y", { parameters }, { id }).path).toBe(`/v1/x/${expected}/y`);
   });
 
-  it.each(["a\r\nX-Evil: 1", "a\n", "snowman ☃"])("header %j is refused", (value) => {
+  it.each(["a\r\nX-Evil: 1", "a\n", "snowman ☃"])("rejects the header %j", (value) => {
     const header = [{ name: "X-A", in: "header", schema: {} }];
     expect(() => build("/x", { parameters: header }, { "X-A": value })).toThrow('"X-A"');
   });
 
-  it("an undeclared argument is not sent", () => {
+  it("does not send an undeclared argument", () => {
     expect(build("/x", {}, { evil: "1", toString: "2" })).toMatchObject({ path: "/v1/x", body: undefined });
   });
 });
@@ -138,7 +138,7 @@ describe("bodies", () => {
     ...more,
   });
 
-  it("JSON with undeclared fields where the contract allows them", () => {
+  it("include undeclared JSON fields if the contract allows them", () => {
     const operation = body(
       "application/json; charset=utf-8",
       object({ "@type": {}, a: {} }, { additionalProperties: true }),
@@ -148,7 +148,7 @@ describe("bodies", () => {
     expect(JSON.parse(request.body as string)).toEqual({ "@type": "t", a: [1], other: { b: null } });
   });
 
-  it("JSON as one argument, and no body without it", () => {
+  it("are sent as JSON from a single argument, and omitted without it", () => {
     const operation = { requestBody: { content: { "application/json": { schema: { type: "array", items: {} } } } } };
     expect(build("/x", operation, { body: [1] }).body).toBe("[1]");
     const without = build("/x", operation, {});
@@ -156,7 +156,7 @@ describe("bodies", () => {
     expect(without.headers).not.toHaveProperty("content-type");
   });
 
-  it("a form, with lists and objects in the style of their encoding", () => {
+  it("are sent as forms, with lists and objects in the style of their encoding", () => {
     const encoding = { meta: { style: "deepObject", explode: true }, raw: { contentType: "application/json" } };
     const operation = body("application/x-www-form-urlencoded", object({ a: {}, list: {}, meta: {}, raw: {} }), {
       encoding,
@@ -165,7 +165,7 @@ describe("bodies", () => {
     expect(request.body).toBe("a=1%20%26%202&list=1&list=2&meta%5Bk%5D=v&raw=%7B%22x%22%3A1%7D");
   });
 
-  it("multipart, as a parser of forms reads it", async () => {
+  it("are sent as multipart that a form parser can read", async () => {
     const operation = body(
       "multipart/form-data",
       object({ title: {}, meta: {}, file: { type: "string", format: "binary" } }),
@@ -189,7 +189,7 @@ describe("bodies", () => {
     expect((request.body as Buffer).toString("latin1")).not.toContain("\nX: 1");
   });
 
-  it("text and bytes", () => {
+  it("are sent as text or bytes", () => {
     expect(build("/x", body("text/plain", { type: "string" }), { body: "hi" })).toMatchObject({ body: "hi" });
     const request = build("/x", body("image/*", {}), { body: "AAE=" });
     expect(request).toMatchObject({
@@ -199,7 +199,7 @@ describe("bodies", () => {
   });
 });
 
-describe("the credential goes where the security scheme says", () => {
+describe("sends the credential in the place that the security scheme names", () => {
   const secured = (scheme: JsonObject): JsonObject => ({
     security: [{ unknown: [] }, {}, { s: [] }],
     components: { securitySchemes: { s: scheme, unknown: { type: "mutualTLS" } } },
@@ -224,13 +224,13 @@ describe("the credential goes where the security scheme says", () => {
     expect(build("/x", {}, {}, secured(scheme))).toMatchObject(expected);
   });
 
-  it("an argument cannot replace it", () => {
+  it("an argument cannot replace the credential", () => {
     const parameters = [{ name: "X-Key", in: "header", schema: {} }];
     const scheme = secured({ type: "apiKey", in: "header", name: "x-key" });
     expect(build("/x", { parameters }, { "X-Key": "mine" }, scheme).headers["x-key"]).toBe("s3cr:et");
   });
 
-  it("is not sent when the operation requires none", () => {
+  it("sends no credential if the operation requires none", () => {
     const request = build("/x", { security: [] }, {}, secured({ type: "http", scheme: "bearer" }));
     expect(request.headers).not.toHaveProperty("authorization");
   });
@@ -242,18 +242,18 @@ describe("the server's address", () => {
     return origin + basePath;
   };
 
-  it("takes its variables from the configuration, then from their defaults", () => {
+  it("takes its variables from the configuration, or else from their defaults", () => {
     expect(at("https://{site}.{region}.test/api/{site}/", { site: "Acme" })).toBe("https://acme.eu.test/api/Acme");
   });
 
   it.each(["a.b", "a/b", "a@b", "a:1", "a#", "a?", "a\\b", "", "-a", "a%2e", " a", "a\n"])(
-    "host part %j is refused",
+    "rejects the host variable %j",
     (site) => {
       expect(() => at("https://{site}.test", { site })).toThrow("site must be one part of a host name");
     },
   );
 
-  it("a path part is encoded and cannot climb", () => {
+  it("encodes a path variable, which cannot leave its path segment", () => {
     expect(at("https://x.test/{site}/v1", { site: "a/b" })).toBe("https://x.test/a%2Fb/v1");
     expect(() => at("https://x.test/{site}/v1", { site: ".." })).toThrow("site");
   });

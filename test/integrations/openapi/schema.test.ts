@@ -12,7 +12,7 @@ function convert(version: string, paths: JsonObject, more: JsonObject = {}): rea
   return operationsOf(parseOpenApi(JSON.stringify({ openapi: version, paths, ...more })), DEFAULTS);
 }
 
-/** The converted form of a schema: as a query parameter's. */
+/** Converts a schema as the schema of a query parameter. */
 function schemaOf(version: string, schema: JsonValue, schemas: JsonObject = {}): JsonObject {
   const parameters = [{ name: "p", in: "query", schema }];
   const [operation] = convert(version, { "/x": { get: { parameters } } }, { components: { schemas } });
@@ -44,11 +44,11 @@ describe("OpenAPI 3.0 becomes Draft 7", () => {
       { type: "number", minimum: 1, exclusiveMinimum: true },
       { type: "number", exclusiveMinimum: 1 },
     ],
-    ["limits that are not exclusive", { maximum: 9, exclusiveMaximum: false }, { maximum: 9 }],
+    ["non-exclusive limits", { maximum: 9, exclusiveMaximum: false }, { maximum: 9 }],
     ["example", { type: "string", example: "x" }, { type: "string", examples: ["x"] }],
     ["discriminator, xml, extensions", { type: "object", discriminator: {}, xml: {}, "x-a": 1 }, { type: "object" }],
     [
-      "beside a reference nothing counts",
+      "ignored siblings of a reference",
       { $ref: "#/components/schemas/A", minimum: 5 },
       { $ref: "#/definitions/A", definitions: { A: { type: "integer" } } },
     ],
@@ -76,7 +76,7 @@ describe("OpenAPI 3.1 becomes Draft 7", () => {
       { dependencies: { a: ["b"], c: { minProperties: 2 } } },
     ],
     [
-      "unevaluatedProperties where it is additionalProperties",
+      "unevaluatedProperties as additionalProperties",
       { type: "object", unevaluatedProperties: false },
       { type: "object", additionalProperties: false },
     ],
@@ -91,7 +91,7 @@ describe("OpenAPI 3.1 becomes Draft 7", () => {
       { $ref: "#/definitions/Inner", definitions: { Inner: { type: "boolean" } } },
     ],
     [
-      "what stands beside a reference counts",
+      "applied siblings of a reference",
       { $ref: "#/components/schemas/A", minimum: 5 },
       { minimum: 5, allOf: [{ $ref: "#/definitions/A" }], definitions: { A: { type: "integer" } } },
     ],
@@ -104,7 +104,7 @@ describe("OpenAPI 3.1 becomes Draft 7", () => {
 });
 
 describe("references", () => {
-  it("a recursive schema stays recursive, and can be written as JSON", () => {
+  it("a recursive schema stays recursive and can be serialized as JSON", () => {
     const Node = { type: "object", properties: { next: { $ref: "#/components/schemas/Node" } } };
     const converted = schemaOf("3.1.0", { $ref: "#/components/schemas/Node" }, { Node });
     expect(converted).toEqual({
@@ -115,19 +115,19 @@ describe("references", () => {
   });
 
   it.each(["#/components/schemas/Missing", "other.yaml#/A", "https://evil.test/a.json", "file:///etc/passwd"])(
-    "%s is refused with a message that names it",
+    "rejects %s with a message that names the reference",
     ($ref) => {
       expect(() => schemaOf("3.1.0", { $ref })).toThrow($ref);
     },
   );
 
-  it("a loop of references is rejected", () => {
+  it("rejects a circular chain of references", () => {
     const parameters = { A: { $ref: "#/components/parameters/B" }, B: { $ref: "#/components/parameters/A" } };
     const paths = { "/x": { get: { parameters: [{ $ref: "#/components/parameters/A" }] } } };
     expect(() => convert("3.1.0", paths, { components: { parameters } })).toThrow("only lead to each other");
   });
 
-  it("properties named like inherited members stay properties", () => {
+  it("properties named like inherited members are kept", () => {
     const schema = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{}}}',
     ) as JsonObject;

@@ -12,7 +12,7 @@ import type { JsonObject } from "../../../src/json.ts";
 
 export const KEY = "key-0123456789/abc+def";
 
-/** A contract around the given paths, with a Basic key and a verification at `/me`. */
+/** A contract with the given paths, a Basic key and a verification at `/me`. */
 export function contractText(paths: JsonObject, more: JsonObject = {}): string {
   return stringify({
     openapi: "3.1.0",
@@ -39,7 +39,7 @@ export function contractText(paths: JsonObject, more: JsonObject = {}): string {
   });
 }
 
-/** An integration that calls a stand-in, with what tests need to call it. */
+/** An integration that calls a test server, with helpers for tests. */
 export interface Subject {
   readonly integration: Integration;
   readonly call: (tool: string, args?: JsonObject, signal?: AbortSignal) => Promise<CallResult>;
@@ -47,7 +47,7 @@ export interface Subject {
   readonly close: () => Promise<void>;
 }
 
-/** Builds an integration from a contract's text that sends its calls to `baseUrl`. */
+/** Creates an integration from the text of a contract that calls `baseUrl`. */
 export function createSubject(
   text: string,
   baseUrl: string,

@@ -16,13 +16,13 @@ export const CONTRACT = contractText({
 
 export const LIMITS: ExchangeLimits = { maxBytes: 100_000, timeoutMs: 20_000 };
 
-/** For upstreams that never come to an end. */
+/** For upstreams that never finish a response. */
 export const IMPATIENT: ExchangeLimits = { ...LIMITS, timeoutMs: 300 };
 
-/** What an upstream does with a request; `count` numbers the requests from one. */
+/** Handles a request; `count` is the number of requests so far, starting at 1. */
 export type Behavior = (response: ServerResponse, request: IncomingMessage, count: number) => void;
 
-/** Upstreams that misbehave as they are told, and the integration that calls them. */
+/** Scripted upstreams, and the integration that calls them. */
 export interface Upstreams {
   readonly start: (
     behave: Behavior,
@@ -33,7 +33,7 @@ export interface Upstreams {
   readonly stop: () => Promise<void>;
 }
 
-/** One upstream at a time; `stop` ends it with all its connections. */
+/** Starts one upstream at a time; `stop` closes its server and connections. */
 export function createUpstreams(): Upstreams {
   let server: Server | undefined;
   let subject: Subject | undefined;
