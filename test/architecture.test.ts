@@ -7,11 +7,13 @@ import { expect, test } from "vitest";
 const source = fileURLToPath(new URL("../src", import.meta.url));
 const files = globSync("**/*.{ts,tsx}", { cwd: source, exclude: ["**/*.d.ts"] }).sort();
 
-/** Who reads the environment: its parser, and what passes PATH on to PostgreSQL's own programs. */
+/**
+ * Files that may read the environment: the parser of settings, and the code that passes PATH to PostgreSQL's programs.
+ */
 const ENVIRONMENT_READERS = [
   "config.ts",
   "storage/embedded/cluster.ts",
-  // How the console is developed, not how it runs.
+  // For development of the console only.
   "console/develop.ts",
   "console/vite.config.ts",
 ];
@@ -24,23 +26,23 @@ test("only config.ts reads the environment", () => {
   expect(readers.filter((file) => !ENVIRONMENT_READERS.includes(file))).toEqual([]);
 });
 
-/** Where SQL may be written as a string, and why. */
+/** Files that may contain SQL strings, with the reason. */
 const SQL_PLACES = [
-  // A migration is never changed, so it does not depend on the entities of today.
+  // A migration never changes, so it must not depend on the current entities.
   "storage/migrations/",
-  // Migrations run on the one session that holds the advisory lock.
+  // Migrations run in the session that holds the advisory lock.
   "storage/migrate.ts",
   "storage/drop-invalid-indexes.ts",
-  // Indexes in the words of their migrations, where a list of properties cannot describe them.
+  // Indexes that a list of properties cannot describe have the SQL of their migrations.
   "storage/entities/",
   // The hot statements contain what the query builder cannot express.
   "storage/statements/",
-  // The query builder has no words for partitions and table locks.
+  // The query builder does not support partitions and table locks.
   "storage/stores/calls/call-partitions.ts",
   // The embedded cluster is administered before the service's database exists.
   "storage/embedded-postgres.ts",
   "storage/embedded/",
-  // The state of one connection: its session, its subscriptions, its transaction, whether it responds.
+  // Statements for a single database connection: session, subscriptions, transaction, health.
   "storage/server-traits.ts",
   "storage/listener.ts",
   "storage/database.ts",
@@ -67,7 +69,7 @@ test("SQL strings are only where the query builder cannot replace them", () => {
   expect(SQL_PLACES.filter((place) => !places.some((file) => file.startsWith(place)))).toEqual([]);
 });
 
-test("no module has state of its own that changes", () => {
+test("no module has mutable top-level state", () => {
   const found = all((file, text) => {
     const { statements } = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
     const lets = statements.filter(
@@ -109,7 +111,10 @@ function isIdentifier(name: unknown): name is ts.Identifier {
   return typeof name === "object" && name !== null && "escapedText" in name;
 }
 
-/** Whether a statement is exported. The body behind overloads is not: its overloads carry the comment. */
+/**
+ * Whether a statement is exported. An implementation with overloads does not count, because its overloads have the
+ * comment.
+ */
 function isExported(statement: ts.Statement): boolean {
   if (!ts.canHaveModifiers(statement)) return false;
   if (ts.isFunctionDeclaration(statement) && statement.body && isOverloaded(statement)) return false;
@@ -123,7 +128,7 @@ function isOverloaded({ name, parent }: ts.FunctionDeclaration): boolean {
   );
 }
 
-test("file names name a noun or a verb, in kebab-case", () => {
+test("file names are nouns or verbs in kebab-case", () => {
   const vague = /(^|-)(manager|processor|helpers?|utils?|common|data|info|dto|impl|base)(-|$)/;
   const names = files.map((file) =>
     basename(file)

@@ -9,15 +9,15 @@ import { type EverythingServer, startEverythingServer } from "./integrations/mcp
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type Service, startService } from "./support/service.ts";
 
-/** Every page that somebody reads before they read code. */
+/** The documentation pages. */
 const PAGES = globSync(
   "{README.md,CHANGELOG.md,src/README.md,src/*/README.md,openapi/integrations/README.md,bench/README.md,examples/**/*.md}",
   {},
 ).sort();
-/** The bench's page shows its own arguments; the bench runs for minutes. */
+/** Not run, because benchmarks take minutes. */
 const NOT_RUN = ["bench/README.md"];
 const ADDRESS = "http://127.0.0.1:8080";
-/** The MCP server that the pages connect; a real one answers in its place. */
+/** The MCP server of the examples; a real server replaces it. */
 const UPSTREAM = "https://mcp.example.com/mcp";
 
 const { scripts } = JSON.parse(readFileSync(join(PROJECT_FOLDER, "package.json"), "utf8")) as {
@@ -25,7 +25,7 @@ const { scripts } = JSON.parse(readFileSync(join(PROJECT_FOLDER, "package.json")
 };
 const read = (page: string): string => readFileSync(join(PROJECT_FOLDER, page), "utf8");
 
-/** The code blocks of a page: fenced ones, and lines that are indented after an empty one. */
+/** The code blocks of a page: fenced blocks, and indented lines after an empty line. */
 function listBlocks(text: string): string[] {
   const fenced = [...text.matchAll(/^```[^\n]*\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
   const indented = text.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+/g);
@@ -78,9 +78,9 @@ async function connectionStates(): Promise<string[]> {
   return data.map((connection) => connection.api_key_verification_status);
 }
 
-/** How the blocks are tried, by what they begin with. A block that none of them knows fails the test. */
+/** Runs a block by its first words. A block without a match fails the test. */
 const WAYS: [begins: RegExp, tries: (block: string) => Promise<void>][] = [
-  // Whole commands for a fresh clone: CI runs them; what they name must exist.
+  // Commands for a fresh clone, which CI runs. Here only their scripts must exist.
   [
     /^npm ci && npm \w+$/,
     async (block) => {
@@ -121,8 +121,8 @@ const blocks = PAGES.filter((page) => !NOT_RUN.includes(page)).flatMap((page) =>
   listBlocks(read(page)).map((block) => [page, block.split("\n", 1)[0] ?? "", block] as const),
 );
 
-describe("every code block works as it is printed", () => {
-  test("there are some", () => {
+describe("every code block works as printed", () => {
+  test("the pages contain code blocks", () => {
     expect(blocks.length).toBeGreaterThan(4);
   });
 
@@ -133,14 +133,14 @@ describe("every code block works as it is printed", () => {
   });
 });
 
-describe.each(PAGES)("what %s mentions exists", (page) => {
+describe.each(PAGES)("the commands and files that %s mentions", (page) => {
   const mentions = [
     ...read(page)
       .replaceAll(/\s*\n\s*/g, " ")
       .matchAll(/`([^`]+)`/g),
   ].map(([, code = ""]) => code);
 
-  test("scripts and files", () => {
+  test("exist", () => {
     const named = mentions.flatMap((code) => {
       const script = /^npm (?:run (?:-s )?)?([\w:-]+)/.exec(code)?.[1];
       return code.startsWith("npm ") && script !== undefined && !["ci", "pack", "install"].includes(script)
@@ -162,7 +162,7 @@ describe.each(PAGES)("what %s mentions exists", (page) => {
   });
 });
 
-test("the table of settings names every one that is read, and no other", () => {
+test("the table of settings contains exactly the settings that the service reads", () => {
   const table = /^## Configuration\n([\s\S]*?)^## /m.exec(read("README.md"))?.[1] ?? "";
   const rows = table.split("\n").map((line) => line.split("|", 2)[1] ?? "");
   const told = rows.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name));

@@ -3,7 +3,7 @@ import { build, type Rolldown } from "vite";
 import { expect, test } from "vitest";
 import { PROJECT_FOLDER } from "../support/child-process.ts";
 
-/** What a page downloads, in bytes after gzip, and the modules in it. */
+/** The size of an entry's bundle after gzip, in bytes, and its modules. */
 async function bundle(entry: string): Promise<{ readonly sizeBytes: number; readonly modules: readonly string[] }> {
   const output = (await build({
     root: PROJECT_FOLDER,
@@ -21,7 +21,7 @@ async function bundle(entry: string): Promise<{ readonly sizeBytes: number; read
 test.each([
   ["rest.ts", 8_000],
   ["connect.ts", 60_000],
-])("%s takes less than %d bytes of a page, and nothing of the service", async (entry, limitBytes) => {
+])("the bundle of %s has less than %d bytes and contains no code of the service", async (entry, limitBytes) => {
   const { sizeBytes, modules } = await bundle(entry);
   expect(sizeBytes).toBeLessThan(limitBytes);
   const ours = modules.filter((id) => id.startsWith(`${PROJECT_FOLDER}/src/`));

@@ -21,7 +21,7 @@ function source(): TokenSource {
 }
 
 describe("a token", () => {
-  test("is asked for with Basic credentials and the scopes in the form", async () => {
+  test("is requested with Basic credentials and the scopes as a form parameter", async () => {
     service = await startScriptedService([]);
     await source().token();
     const [request] = service.tokenRequests;
@@ -29,7 +29,7 @@ describe("a token", () => {
     expect(request?.body).toBe("grant_type=client_credentials&scope=mgmt.read+mcp.read");
   });
 
-  test("is asked for once, however many wait for it, and kept", async () => {
+  test("is requested once for concurrent callers and cached", async () => {
     service = await startScriptedService([]);
     const tokens = source();
     const got = await Promise.all(Array.from({ length: 50 }, () => tokens.token()));
@@ -37,7 +37,7 @@ describe("a token", () => {
     expect(service.tokenRequests).toHaveLength(1);
   });
 
-  test("is renewed ahead of its end while the old one still serves", async () => {
+  test("is renewed before it expires while the previous token stays in use", async () => {
     service = await startScriptedService([]);
     const tokens = source();
     await tokens.token();
@@ -50,7 +50,7 @@ describe("a token", () => {
     expect(service.tokenRequests).toHaveLength(2);
   });
 
-  test("that could not be renewed serves until its end, and no longer", async () => {
+  test("is used until it expires if its renewal fails", async () => {
     const refusal: Step = { status: 400, body: { error: "invalid_scope" } };
     const good = (count: number): Step => ({ status: 200, body: { access_token: `token-${count}`, expires_in: 100 } });
     service = await startScriptedService([], (count) => (count === 1 ? good(1) : refusal));
@@ -64,7 +64,7 @@ describe("a token", () => {
     await expect(tokens.token()).rejects.toThrow(TokenError);
   });
 
-  test("that is refused by the endpoint fails with its error, at once", async () => {
+  test("is not requested again after a rejection, whose error is thrown", async () => {
     const body = { error: "invalid_client", error_description: "Unknown client." };
     service = await startScriptedService([], () => ({ status: 401, body }));
     await expect(source().token()).rejects.toMatchObject({
@@ -75,7 +75,7 @@ describe("a token", () => {
     expect(service.tokenRequests).toHaveLength(1);
   });
 
-  test("is asked for again after no answer, and after a failure the next caller asks anew", async () => {
+  test("is requested again after a lost response, and by the next caller after a failure", async () => {
     service = await startScriptedService([], (count) =>
       count <= 4 ? "cut" : { status: 200, body: { access_token: "late", expires_in: 60 } },
     );
@@ -87,7 +87,7 @@ describe("a token", () => {
 });
 
 describe("a 401", () => {
-  test("is answered once with another token, for a create too", async () => {
+  test("repeats the call once with a new token, even a create", async () => {
     service = await startScriptedService([REFUSED, { status: 201, body: { server_id: "1" } }]);
     const client = createRestClient({ baseUrl: service.url, token: source() });
     const { data } = await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
@@ -96,14 +96,14 @@ describe("a 401", () => {
     expect(service.asked[1]?.body).toBe('{"server_type":"mcp"}');
   });
 
-  test("of the second token is the caller's", async () => {
+  test("with the second token is returned to the caller", async () => {
     service = await startScriptedService([REFUSED]);
     const client = createRestClient({ baseUrl: service.url, token: source() });
     expect((await client.GET("/api/v1/mcp-servers")).error?.detail).toBe("Invalid or expired token.");
     expect(service.asked).toHaveLength(2);
   });
 
-  test("of many calls at once brings one new token", async () => {
+  test("of concurrent calls requests one new token", async () => {
     service = await startScriptedService(({ authorization }) => (authorization === "Bearer token-1" ? REFUSED : LIST));
     const client = createRestClient({ baseUrl: service.url, token: source() });
     const answers = await Promise.all(Array.from({ length: 10 }, () => client.GET("/api/v1/mcp-servers")));
@@ -111,14 +111,14 @@ describe("a 401", () => {
     expect(service.tokenRequests).toHaveLength(2);
   });
 
-  test("of a personal access token is the caller's", async () => {
+  test("with a personal access token is returned to the caller", async () => {
     service = await startScriptedService([REFUSED]);
     const client = createRestClient({ baseUrl: service.url, token: "pat" });
     expect((await client.GET("/api/v1/mcp-servers")).response.status).toBe(401);
     expect(service.asked).toHaveLength(1);
   });
 
-  test("over Connect is answered once with another token", async () => {
+  test("over Connect repeats the call once with a new token", async () => {
     const refused: Step = { status: 401, body: { code: "unauthenticated", message: "Invalid or expired token." } };
     service = await startScriptedService([refused, { status: 200, body: { server_id: "1" } }]);
     const { connections } = createConnectClients({ baseUrl: service.url, token: source() });

@@ -21,21 +21,21 @@ describe("over REST", () => {
     ["503", DOWN],
     ["502", { status: 502 }],
     ["a cut connection", "cut"],
-    ["a 429 that names a time", { status: 429, headers: { "retry-after": "0" } }],
-  ])("a read is tried again after %s", async (_, trouble) => {
+    ["a 429 with Retry-After", { status: 429, headers: { "retry-after": "0" } }],
+  ])("repeats a read after %s", async (_, trouble) => {
     const client = await start(trouble, LIST);
     expect((await client.GET("/api/v1/mcp-servers")).data).toEqual({ success: true, data: [] });
     expect(service.asked).toHaveLength(2);
   });
 
-  test("an update is sent again with the same body", async () => {
+  test("repeats an update with the same body", async () => {
     const client = await start(DOWN, { status: 200, body: { success: true } });
     const params = { path: { server_id: "7" } };
     await client.PUT("/api/v1/mcp-servers/{server_id}", { params, body: { agent_enabled: false } });
     expect(service.asked.map(({ body }) => body)).toEqual(['{"agent_enabled":false}', '{"agent_enabled":false}']);
   });
 
-  test("a create of a connection is sent again under one key, and the next create under another", async () => {
+  test("repeats the creation of a connection with the same idempotency key, and uses a new key for the next creation", async () => {
     const client = await start("cut", DOWN, { status: 201, body: { server_id: "1" } });
     const { data } = await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
     await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
@@ -44,14 +44,14 @@ describe("over REST", () => {
     expect(keys).toEqual(keys.map(() => expect.stringMatching(/^[0-9a-f]{32}$/)));
   });
 
-  test("a create under the caller's own key keeps it", async () => {
+  test("keeps the caller's idempotency key", async () => {
     const client = await start(DOWN, { status: 201, body: { server_id: "1" } });
     const params = { header: { "Idempotency-Key": "k" } };
     await client.POST("/api/v1/mcp-servers", { params, body: { server_type: "mcp" } });
     expect(service.asked.map(({ headers }) => headers["idempotency-key"])).toEqual(["k", "k"]);
   });
 
-  test("a create is not sent again after a 429 without a time", async () => {
+  test("does not repeat a create after a 429 without Retry-After", async () => {
     const client = await start({ status: 429 });
     await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
     expect(service.asked).toHaveLength(1);
@@ -60,7 +60,7 @@ describe("over REST", () => {
   test.each<[string, Step]>([
     ["503", DOWN],
     ["a cut connection", "cut"],
-  ])("what no key makes safe is not sent again after %s: it may have been carried out", async (_, trouble) => {
+  ])("does not repeat a create without idempotency after %s, since it may have been executed", async (_, trouble) => {
     const client = await start(trouble);
     const headers = { "Idempotency-Key": "k" };
     const body = { scopes: ["mcp.read" as const] };
@@ -68,25 +68,25 @@ describe("over REST", () => {
     expect(service.asked).toHaveLength(1);
   });
 
-  test("a create that was refused for haste is sent again when its time has come", async () => {
+  test("repeats a create after the Retry-After time of a 429", async () => {
     const client = await start({ status: 429, headers: { "retry-after": "0" } }, { status: 201, body: {} });
     const { response } = await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
     expect([response.status, service.asked.length]).toEqual([201, 2]);
   });
 
-  test("what stays broken is handed to the caller after the last attempt", async () => {
+  test("returns the error to the caller after the last attempt", async () => {
     const client = await start({ status: 503, body: { detail: "Later." } });
     const { error, response } = await client.GET("/api/v1/mcp-servers");
     expect([error?.detail, response.status, service.asked.length]).toEqual(["Later.", 503, 3]);
   });
 
-  test("a service that asks for a longer wait than agreed is not waited for", async () => {
+  test("does not wait if Retry-After exceeds the maximum wait", async () => {
     const client = await start({ status: 503, headers: { "retry-after": "3600" } });
     expect((await client.GET("/api/v1/mcp-servers")).response.status).toBe(503);
     expect(service.asked).toHaveLength(1);
   });
 
-  test("an abort ends the wait", async () => {
+  test("ends the wait when the caller aborts", async () => {
     service = await startScriptedService([{ status: 503, headers: { "retry-after": "600" } }]);
     const patient = { attempts: 2, firstWaitMs: 1, longestWaitMs: 3_600_000 };
     const client = createRestClient({ baseUrl: service.url, token: "t", retries: patient });
@@ -96,7 +96,7 @@ describe("over REST", () => {
     await expect(call).rejects.toThrow(/abort/);
   });
 
-  test.each([400, 403, 404, 500])("a %d is an answer, not a trouble", async (status) => {
+  test.each([400, 403, 404, 500])("does not repeat a call after %d", async (status) => {
     const client = await start({ status, body: { detail: "No." } });
     expect((await client.GET("/api/v1/mcp-servers")).error?.detail).toBe("No.");
     expect(service.asked).toHaveLength(1);
@@ -110,13 +110,13 @@ describe("over Connect", () => {
     return createConnectClients({ baseUrl: service.url, token: "t", retries });
   };
 
-  test("a read is tried again", async () => {
+  test("repeats a read", async () => {
     const { connections } = await connect(UNAVAILABLE, LIST);
     expect((await connections.listConnections({})).success).toBe(true);
     expect(service.asked).toHaveLength(2);
   });
 
-  test("a create of a connection is tried again under one key, its caller's own where there is one", async () => {
+  test("repeats the creation of a connection with the same idempotency key, the caller's if there is one", async () => {
     const { connections } = await connect(UNAVAILABLE, { status: 200, body: { server_id: "1" } });
     expect((await connections.createConnection({ serverType: "mcp" })).serverId).toBe("1");
     await connections.createConnection({ serverType: "mcp" }, { headers: { "idempotency-key": "k" } });
@@ -124,7 +124,7 @@ describe("over Connect", () => {
     expect([first, second, third]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), first, "k"]);
   });
 
-  test("what no key makes safe is not", async () => {
+  test("does not repeat a create that does not support idempotency keys", async () => {
     const { personalAccessTokens } = await connect(UNAVAILABLE);
     const headers = { "idempotency-key": "k" };
     await expect(personalAccessTokens.createPersonalAccessToken({}, { headers })).rejects.toThrow("Later.");
@@ -135,7 +135,7 @@ describe("over Connect", () => {
 describe("waits", () => {
   const policy = { attempts: 5, firstWaitMs: 100, longestWaitMs: 300 };
 
-  test("double, are half chance, and have an upper bound", async () => {
+  test("double with 50% jitter up to a maximum", async () => {
     service = await startScriptedService([]);
     for (const [attempt, full] of [100, 200, 300, 300].entries())
       for (let turn = 0; turn < 50; turn++) {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the service was asked. */
+/** A request that the service received. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -11,22 +11,22 @@ export interface Asked {
   readonly body: string;
 }
 
-/** What it answers; `"cut"` ends the connection without an answer. */
+/** The response; `"cut"` closes the connection without a response. */
 export type Step =
   { readonly status: number; readonly headers?: Record<string, string>; readonly body?: object } | "cut";
 
-/** A stand-in for a service in trouble, and for its token endpoint. */
+/** A scripted service with faults, and its token endpoint. */
 export interface ScriptedService {
   readonly url: string;
-  /** Everything but token requests, oldest first. */
+  /** All requests except token requests, oldest first. */
   readonly asked: readonly Asked[];
   readonly tokenRequests: readonly Asked[];
   close(): Promise<void>;
 }
 
 /**
- * Answers the steps one after the other, the last of them ever again, or as a function tells; its token endpoint gives `token-1`, `token-2`, … unless
- * told to answer otherwise.
+ * Responds with the steps in order and repeats the last one, or with the result of a function. By default the token
+ * endpoint issues `token-1`, `token-2` and so on.
  */
 export async function startScriptedService(
   steps: readonly Step[] | ((asked: Asked) => Step),

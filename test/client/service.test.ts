@@ -52,7 +52,7 @@ describe.each([
     await expect(connections.getConnection({ serverId })).rejects.toMatchObject({ code: Code.NotFound });
   });
 
-  test("go on with another token after theirs was revoked", async () => {
+  test("continue with a new token after theirs was revoked", async () => {
     const own = createClientCredentials({ baseUrl: service.url, ...credentials });
     const { connections } = createThem({ baseUrl: service.url, token: own });
     await connections.listConnections({});

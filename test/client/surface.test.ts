@@ -5,7 +5,7 @@ import { PROJECT_FOLDER } from "../support/child-process.ts";
 
 const generated = globSync(`${PROJECT_FOLDER}/gen/proto/patchbay/v1/*_pb.ts`);
 
-/** What generated files export under names that match. */
+/** The exports of generated files whose names match. */
 function exported(pattern: RegExp): string[] {
   return generated.flatMap((file) => [...readFileSync(file, "utf8").matchAll(pattern)].map((found) => found[1] ?? ""));
 }

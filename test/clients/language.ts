@@ -1,4 +1,4 @@
-/** How to run a compiled program. */
+/** The command that runs a compiled program. */
 export interface Program {
   /** Its source file. */
   readonly example: string;

@@ -2,7 +2,7 @@ import { delimiter, join } from "node:path";
 import type { Language } from "./language.ts";
 import { runTool } from "./run-tool.ts";
 
-/** What a generic client learns from server reflection, including error details. */
+/** Generic clients that use server reflection, including for error details. */
 const STORY = new RegExp(
   [
     "^health: SERVING",

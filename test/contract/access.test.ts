@@ -15,7 +15,7 @@ import { PROTOCOL_NAMES } from "../support/outcome.ts";
 import { type Service, startService } from "../support/service.ts";
 import { listOperations, readDocument } from "./document.ts";
 
-/** How to test the access rules of an operation. */
+/** The data for testing the access rules of an operation. */
 interface Trial {
   /** Scopes that are not sufficient; `forged` for an operation that every grantable scope opens. */
   readonly wrongScopes: string;
@@ -383,7 +383,7 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
   });
 });
 
-test("refused requests change nothing", async () => {
+test("rejected requests change nothing", async () => {
   const [row] = await accounts.query("select name from connection where id = $1", [Number(theirs.connection)]);
   expect(row).toEqual({ name: "BambooHR" });
   expect(await accounts.query("select id from session where id is not null")).toHaveLength(1);
@@ -400,7 +400,7 @@ test("refused requests change nothing", async () => {
   ]);
 });
 
-test("a refused call does not affect the next call on the same HTTP/2 connection", async () => {
+test("a rejected call does not affect the next call on the same HTTP/2 connection", async () => {
   const api = createProtocolClient("grpc", service.url);
   const statuses = [];
   for (let count = 0; count < 20; count += 1)

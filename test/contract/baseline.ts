@@ -11,7 +11,7 @@ const baselineProto = `${root}proto/baseline.binpb`;
 const baselinePromises = `${root}openapi/baseline.txt`;
 
 export interface Comparison {
-  /** What breaks for clients of the baseline, one sentence per change. */
+  /** The changes that break clients of the baseline, one sentence each. */
   readonly broken: readonly string[];
   /** Whether the recorded baseline equals the working tree. */
   readonly isRecorded: boolean;
@@ -48,7 +48,8 @@ function ownFiles(image: Buffer): Buffer {
 
 function breakingInProto(): string[] {
   try {
-    // An image, since buf compares a workspace of several modules with one image file by file of its first module alone.
+    // Builds an image first, because buf compares a workspace of several modules with an image only by the files of the
+    // first module.
     const config = JSON.stringify({ version: "v2", breaking: { use: ["FILE"] } });
     const options = ["--exclude-imports", "--config", config, "--against", baselineProto];
     execFileSync("buf", ["breaking", "-#format=binpb", ...options], {

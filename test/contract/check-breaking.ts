@@ -1,4 +1,4 @@
-// Fails when a contract breaks a promise of the baseline, or makes one that the baseline does not record yet.
+// Fails if a contract breaks the baseline, or contains additions that the baseline does not record yet.
 import { readDocument } from "./document.ts";
 import { compareWithBaseline } from "./baseline.ts";
 

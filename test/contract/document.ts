@@ -38,7 +38,9 @@ export type When = Record<string, string | string[]>;
 /** A worked example, inline or by reference. */
 export interface Example {
   $ref?: string;
-  /** The requests that it answers, as alternatives. Absent if it answers any request, or none without `Prefer`. */
+  /**
+   * The requests that get this example, as alternatives. Absent if every request gets it, or if it requires `Prefer`.
+   */
   "x-when"?: When | When[];
   value?: JsonValue;
 }

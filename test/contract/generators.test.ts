@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { listOperations, type Parameter, readDocument, type Schema } from "./document.ts";
 
-// What generators of clients reject, or accept and turn into code that does not compile.
+// Constructs that client generators reject, or convert to code that does not compile.
 const document = await readDocument();
 const operations = listOperations(document);
 

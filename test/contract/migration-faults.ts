@@ -19,10 +19,10 @@ const NOT_OURS = [
   "require-statement-timeout",
 ];
 
-/** What a migration may do whose name says which earlier migration every replica must know. */
+/** Rules that do not apply to a migration whose name states the earlier migration that every replica must know. */
 const FOR_CONTRACT = ["ban-drop-column", "ban-drop-table", "ban-drop-not-null"];
 
-/** Statements whose locks squawk judges, or that need none. Everything else changes rows or hides what it does. */
+/** Statements whose locks squawk checks, or that take no lock. Every other statement changes rows or is opaque. */
 const STATEMENTS = [
   /^create (unlogged )?table /,
   /^create (unique )?index /,

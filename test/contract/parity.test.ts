@@ -176,7 +176,7 @@ const mutations: Mutation[] = [
   ],
 ];
 
-describe("a difference is detected for", () => {
+describe("the comparison detects a difference for", () => {
   test.each(mutations)("%s", (_title, place, value, difference) => {
     expect(findDifferences(edited(document, place, value)).join("\n")).toMatch(difference);
   });

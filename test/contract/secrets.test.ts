@@ -235,7 +235,7 @@ test("no column of any table contains a secret", async () => {
   }
 });
 
-test("the search finds secrets that are there", async () => {
+test("the search finds a secret that is present", async () => {
   for (const [name, secret] of canaries) {
     for (const form of formsOf(secret))
       expect([name, secretsIn(`before ${form} after`, canaries)]).toEqual([name, [name]]);

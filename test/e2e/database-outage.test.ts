@@ -79,7 +79,7 @@ test("returns 503 over every protocol while PostgreSQL is frozen, and recovers a
     Number((await readFile(join(dataDir, "postgres", "data", "postmaster.pid"), "utf8")).split("\n")[0]),
   );
   try {
-    // Until the service detects that the listener is silent, it serves cached data.
+    // The service serves cached data until it detects that the listener is silent.
     await until(async () => (await readiness()) === 503, { what: "it is not ready" });
     expect(await askEverything(session)).toEqual({
       rest: 503,

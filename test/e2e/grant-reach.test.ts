@@ -116,13 +116,13 @@ describe("the audience of a token (DESIGN §6) limits where it is accepted, rega
   });
 });
 
-describe("a grant for selected connections shows only those", () => {
+describe("a grant for selected connections", () => {
   let token: string;
   beforeAll(async () => {
     token = await tokenFor(undefined, [second]);
   });
 
-  test("in the list, over every protocol", async () => {
+  test("lists only those, over every protocol", async () => {
     for (const api of createProtocolClients(service.url)) {
       const outcome = await api.call("ListConnections", { token });
       const { data } = Object(outcome.body) as { data: { id: number }[] };
@@ -135,7 +135,7 @@ describe("a grant for selected connections shows only those", () => {
     expect(page.body).toMatchObject({ total_count: 1, has_more: false });
   });
 
-  test("by id: other connections return 404 when read, changed, deleted or listed", async () => {
+  test("returns 404 for other connections when they are read, changed, deleted or listed by id", async () => {
     for (const api of createProtocolClients(service.url)) {
       for (const operation of ["GetConnection", "UpdateConnection", "DeleteConnection", "ListConnectionTools"]) {
         const theirs = await api.call(operation, { token, input: { server_id: first } });
@@ -151,7 +151,7 @@ describe("a grant for selected connections shows only those", () => {
     }
   });
 
-  test("and cannot create new ones", async () => {
+  test("rejects the creation of a connection", async () => {
     const input = { server_type: "mcp", configuration: { url: everything.url } };
     for (const api of createProtocolClients(service.url)) {
       const { message } = await api.call("CreateConnection", { token, input });
@@ -159,7 +159,7 @@ describe("a grant for selected connections shows only those", () => {
     }
   });
 
-  test("in the runtime: lists their tools by bare names and refuses calls to others", async () => {
+  test("lists only their tools in the runtime, by bare names, and rejects calls to others", async () => {
     for (const api of createProtocolClients(service.url)) {
       const opened = await api.call("Initialize", { token, input: INITIALIZE });
       const headers = { "x-session-id": String((Object(opened.body) as Record<string, unknown>)["sessionId"]) };
@@ -174,7 +174,7 @@ describe("a grant for selected connections shows only those", () => {
     expect(await statusOf("POST", `/mcp/${second}`, token, RPC)).toBe(200);
   });
 
-  test("in the history: lists only its own calls", async () => {
+  test("lists only its own calls in the history", async () => {
     const everywhere = await tokenFor(undefined);
     const api = createProtocolClient("rest", service.url);
     for (const id of [first, second]) {
@@ -195,7 +195,7 @@ describe("a grant for selected connections shows only those", () => {
     expect(await idsOf(token)).toEqual(new Set([second]));
   });
 
-  test("in the watch: sends only its own changes", async () => {
+  test("sends only their changes to watches", async () => {
     const controller = new AbortController();
     const response = await fetch(`${service.url}/api/v1/mcp-servers/events`, {
       headers: { authorization: `Bearer ${token}`, accept: "text/event-stream" },

@@ -157,7 +157,7 @@ describe("a connection whose owner logged in at the vendor", () => {
     });
   });
 
-  test("asks the owner for a scope that a call lacked, and keeps working meanwhile", async () => {
+  test("asks the owner for a scope that a call lacked, and stays usable meanwhile", async () => {
     const id = await authorized();
     const session = await owner.open();
     const refused = await call(owner, session, id, "administer");

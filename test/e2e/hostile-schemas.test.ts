@@ -9,7 +9,7 @@ import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { describeTool, startUpstream, type Upstream } from "../support/upstream.ts";
 
-/** Below the number of overruns per minute after which an account must wait. */
+/** Fewer than the overruns per minute after which an account must wait. */
 const CASES_PER_ACCOUNT = 4;
 
 interface Tenant {

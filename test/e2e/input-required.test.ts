@@ -60,7 +60,7 @@ async function request(wire: Wire, method: string, params: JsonObject, capabilit
 const call = (wire: Wire, tool: string, more: JsonObject = {}, capabilities?: JsonObject) =>
   request(wire, "tools/call", { name: `test_input_required_result_${tool}`, arguments: {}, ...more }, capabilities);
 
-test("passes the requests of an upstream to the client and its answers back, over two replicas", async () => {
+test("relays an upstream's requests to the client and the client's answers back, over two replicas", async () => {
   const first = await call(here, "multi_round");
   expect(first.result).toMatchObject({
     resultType: "input_required",
@@ -78,7 +78,7 @@ test("passes the requests of an upstream to the client and its answers back, ove
   expect(JSON.stringify(third.result)).toContain("blue");
 });
 
-test("passes a prompt's request to the client", async () => {
+test("relays an input request of a prompt to the client", async () => {
   const name = "test_input_required_result_prompt";
   const first = await request(here, "prompts/get", { name });
   expect(first.result).toMatchObject({ resultType: "input_required", inputRequests: { user_context: {} } });
@@ -90,7 +90,7 @@ test("passes a prompt's request to the client", async () => {
   expect(second.result).toMatchObject({ resultType: "complete", messages: [{ role: "user" }] });
 });
 
-test("tells the upstream exactly the capabilities that the client declared", async () => {
+test("declares to the upstream exactly the capabilities of the client", async () => {
   const methods = async (capabilities: JsonObject) => {
     const { result } = await call(here, "capabilities", {}, capabilities);
     return Object.values((result?.["inputRequests"] ?? {}) as Record<string, JsonObject>).map(({ method }) => method);
@@ -126,7 +126,7 @@ test("rejects malformed input with a clear error", async () => {
   expect(error).toMatchObject({ code: -32602, message: "requestState must be a string." });
 });
 
-test("answers a client with sessions that cannot be asked with an error result", async () => {
+test("returns an error result to a client with sessions that does not support input requests", async () => {
   const session = await here.open();
   const { last } = await here.call(
     "tools/call",
@@ -137,7 +137,7 @@ test("answers a client with sessions that cannot be asked with an error result",
   expect(JSON.stringify(last)).toContain("cannot answer such requests");
 });
 
-test("serves the SDK's client, which answers by itself", async () => {
+test("works with the SDK's client, which answers input requests automatically", async () => {
   const client = new Client(
     { name: "asked", version: "1" },
     { capabilities: { elicitation: {}, sampling: {}, roots: {} }, versionNegotiation: { mode: "auto" } },

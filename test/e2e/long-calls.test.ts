@@ -11,7 +11,10 @@ import { type PatientUpstream, startPatientUpstream } from "../support/patient-u
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** The times of production, scaled down: heartbeats every second instead of 15, a proxy of 3 s instead of 60. */
+/**
+ * Scaled-down production intervals: heartbeats every second instead of 15 s, and a proxy timeout of 3 s instead of 60
+ * s.
+ */
 const ENV = { HEARTBEAT_SECONDS: "1", CALL_IDLE_SECONDS: "20", CALL_MAX_SECONDS: "25", DRAIN_SECONDS: "1" };
 const PROXY_IDLE_MS = 3_000;
 
@@ -23,7 +26,7 @@ let accounts: TestAccounts;
 let account: TestAccount;
 let token: string;
 let owner: Owner;
-/** The connections to the upstreams of both revisions, and one with limits of its own. */
+/** The connections to the upstreams of both revisions, and a connection with shorter limits. */
 let ids: readonly string[];
 let hasty: string;
 
@@ -110,7 +113,7 @@ describe.each(PROTOCOL_NAMES)("a call over %s", (name) => {
     return outcome.message === "" ? textOf(outcome.body) : outcome.message;
   };
 
-  it("may take longer than the idle limit of its connection while the upstream reports progress", async () => {
+  it("may exceed the idle limit of its connection while the upstream reports progress", async () => {
     const client = createProtocolClient(name, service.url);
     expect(await call(client, { ms: 2_500, everyMs: 200 })).toBe("worked for 2500 ms");
   });
@@ -126,7 +129,7 @@ describe.each(PROTOCOL_NAMES)("a call over %s", (name) => {
   });
 });
 
-it("100 calls that take long leave other requests and other accounts alone", async () => {
+it("100 long calls do not delay other requests or other accounts", async () => {
   const wire = createWire(service.url, token);
   const headers = await wire.open();
   const abort = new AbortController();
@@ -156,7 +159,7 @@ it("100 calls that take long leave other requests and other accounts alone", asy
   await until(async () => running() === 0, { what: "the calls have ended" });
 });
 
-it("a service that stops waits for calls up to its limit and then ends them with an error", async () => {
+it("on shutdown the service waits for calls up to its limit and then ends them with an error", async () => {
   const wire = createWire(service.url, token);
   const [id = ""] = ids;
   const [short, long] = [callLegacy(wire, id, { ms: 800 }), callLegacy(wire, id, { ms: 30_000 })];

@@ -123,7 +123,7 @@ describe.each(Object.entries(CLIENTS))("%s", (_name, connect) => {
       await client.close();
     });
 
-    test("sees all connections at one address, each tool under one name", async () => {
+    test("lists all connections at one address, with a unique name for each tool", async () => {
       const client = await connect(new URL(`${service.url}/mcp`), tokens[kind]);
       const names = await client.names();
       expect(names).toEqual(expect.arrayContaining(["echo", "get_employee_directory"]));

@@ -260,7 +260,7 @@ test("in the stateless protocol revision a disconnect cancels the call", async (
   await until(async () => slow.running() === 0, { what: "the upstream's request has ended" });
 });
 
-test("a session over several connections loses a deleted one with its calls, and goes on", async () => {
+test("a session over several connections continues after a connection and its calls are deleted", async () => {
   const [kept, deleted] = [await connect(upstream.url), await connect(`http://${slow.host()}/mcp`)];
   const session = await here.open();
   const stream = await openStream(there, { headers: session });

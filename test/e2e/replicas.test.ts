@@ -26,7 +26,7 @@ beforeAll(async () => {
     masterKeys: createMasterKeys(),
     env: { OUTBOUND_ALLOW: upstream.host, PUBLIC_URL: "http://patchbay.example.com:8080" },
   };
-  // Both start at once on an empty database: one migrates, the other waits.
+  // Two replicas start at once on an empty database: one migrates, the other waits.
   replicas = await Promise.all([startService(options), startService(options)]);
   const [first, second] = replicas;
   if (first === undefined || second === undefined) throw new Error("expected two replicas");

@@ -19,8 +19,8 @@ import { createOwner } from "../support/owner.ts";
 import { createMasterKeys, type Service, startService } from "../support/service.ts";
 
 /**
- * Clients of both generations, upstreams of both, and two replicas that receive the requests in turn: the answer of a
- * client never arrives where the call waits.
+ * Clients and upstreams of both kinds, and two replicas that receive the requests in turn, so that a client's answer
+ * always arrives at another replica than the waiting call.
  */
 const WAIT = { timeout: 20_000, interval: 20 };
 const UPSTREAMS = ["legacy", "modern"] as const;
@@ -133,7 +133,7 @@ describe.each(PAIRS)("%s and an upstream of the %s kind", (_, upstream, open) =>
     for (const part of ["Ada", "Good day", "file:///home/ada"]) expect(text).toContain(part);
   });
 
-  test("an upstream can ask several times in one call", async () => {
+  test("an upstream can send several requests in one call", async () => {
     const asked: unknown[] = [];
     const client = await open(
       upstream,
@@ -147,7 +147,7 @@ describe.each(PAIRS)("%s and an upstream of the %s kind", (_, upstream, open) =>
     expect(asked).toEqual(["Step 1: What is your name?", "Step 2: Your favorite color?"]);
   });
 
-  test("a person can decline, and log in at an address", async () => {
+  test("a person can decline, or log in at a URL", async () => {
     const asked: JsonObject[] = [];
     const client = await open(
       upstream,
@@ -161,7 +161,7 @@ describe.each(PAIRS)("%s and an upstream of the %s kind", (_, upstream, open) =>
     expect(asked).toMatchObject([{ mode: "url", url: "https://login.example.com/start" }]);
   });
 
-  test("the upstream may ask a client only for what that client declared", async () => {
+  test("the upstream may request only capabilities that the client declared", async () => {
     const asked: string[] = [];
     const answer: Answer = (method, params) => {
       asked.push(method);
@@ -175,7 +175,7 @@ describe.each(PAIRS)("%s and an upstream of the %s kind", (_, upstream, open) =>
   });
 });
 
-test("an upstream that asks a client for what it does not support receives a clear error", async () => {
+test("an upstream receives a clear error for a request that the client does not support", async () => {
   const client = await openSessionClient("legacy", answerAll, { sampling: {} });
   const result = await client.call("test_input_required_result_elicitation").catch((error: unknown) => String(error));
   expect(JSON.stringify(result)).toContain("elicitation/create is not supported by the client of this call");
@@ -194,7 +194,7 @@ function callParked(index: number, more: JsonObject = {}) {
   return wireTo(index, "legacy").call("tools/call", params, { headers: modernHeaders("tools/call", NAME) });
 }
 
-test("a parked call continues on another replica, once, and asks again for what is missing", async () => {
+test("a call that waits for input continues once, on another replica, and requests missing input again", async () => {
   const first = (await callParked(0)).last["result"] as JsonObject;
   expect(first).toMatchObject({ resultType: "input_required", inputRequests: { user_name: {} } });
   const again = (
@@ -212,7 +212,7 @@ test("a parked call continues on another replica, once, and asks again for what 
     });
 });
 
-test("canceling a call cancels the request that its client was asked", async () => {
+test("canceling a call cancels its pending request to the client", async () => {
   const [here, there] = [wireTo(0, "legacy"), wireTo(1, "legacy")];
   const opened = await here.call("initialize", {
     protocolVersion: "2025-11-25",
@@ -238,7 +238,7 @@ test("canceling a call cancels the request that its client was asked", async () 
   });
 });
 
-test("another session of the account cannot answer in place of the client", async () => {
+test("another session of the account cannot answer a request to the client", async () => {
   const [here, there] = [wireTo(0, "legacy"), wireTo(1, "legacy")];
   const open = async (wire: Wire) => {
     const opened = await wire.call("initialize", {

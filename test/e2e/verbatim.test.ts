@@ -6,8 +6,8 @@ import { startVerbatimUpstream, type Script, type VerbatimUpstream } from "../su
 import { createMcpWorld, type McpWorld } from "../transport/mcp/world.ts";
 
 /**
- * Compares what upstreams say with what clients receive, as text. Allowed differences: qualified names and URIs at
- * `/mcp`, descriptions of ambiguous tools there, and the fields of the client's protocol revision.
+ * Compares the responses of upstreams with those that clients receive, as text. Allowed differences: qualified names
+ * and URIs at `/mcp`, descriptions of ambiguous tools there, and the fields of the client's protocol revision.
  */
 
 const APP = "ui://clock/app.html";
@@ -25,7 +25,7 @@ const TOOLS = [
   `{"inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"${APP}","visibility":["model","app"]},"ui/resourceUri":"${APP}"},"name":"app"}`,
   `{"inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"number"}}},"name":"typed"}`,
 ];
-/** Legal since 2026-07-28 alone. */
+/** Allowed only since 2026-07-28. */
 const LIST_SCHEMA = `"outputSchema":{"type":"array","items":{"type":"number"}},`;
 const LIST_TOOL = `{"inputSchema":{"type":"object"},${LIST_SCHEMA}"name":"numbers"}`;
 const NUMBERS = `{"content":[],"structuredContent":[1.0,{"b":1,"a":12345678901234567890}]}`;
@@ -209,7 +209,7 @@ describe.each(pairs)("a $client client of the address of a connection to a $upst
     expect(saidIn(resultOf(await ask("tools/call", { name, arguments: {} })), client)).toEqual(membersIn(said));
   });
 
-  test("receives data that is no object as far as its revision allows", async () => {
+  test("receives data that is not an object if its revision allows that", async () => {
     const said = saidIn(resultOf(await ask("tools/call", { name: "numbers" })), client);
     const data = textOf(NUMBERS, "structuredContent") ?? "";
     if (client === "modern") expect(said).toEqual(membersIn(NUMBERS));
@@ -233,7 +233,7 @@ describe.each(pairs)("a $client client of the address of a connection to a $upst
     expect(JSON.parse(error ?? "")).toEqual(JSON.parse(ERROR));
   });
 
-  test("receives instructions and the introduction of the server as they are", async () => {
+  test("receives the server's instructions and implementation info unchanged", async () => {
     if (client === "modern") {
       const result = resultOf(await ask("server/discover"));
       expect(JSON.parse(textOf(result, "instructions") ?? "")).toBe(INSTRUCTIONS);
@@ -252,7 +252,7 @@ describe.each(pairs)("a $client client of the address of a connection to a $upst
 });
 
 describe.each(CLIENTS)("a %s client of /mcp", (client) => {
-  test("receives every item with its connection in its URIs and nothing else changed", async () => {
+  test("receives every item unchanged except for the connection in its URIs", async () => {
     const ask = await askerOf(client, "/mcp");
     const tools = itemsOf(resultOf(await ask("tools/list")), "tools").map(unnamed);
     const resources = itemsOf(resultOf(await ask("resources/list")), "resources");
@@ -264,7 +264,7 @@ describe.each(CLIENTS)("a %s client of /mcp", (client) => {
     }
   });
 
-  test("can read at once what a result names, and apps with the same URI render", async () => {
+  test("can read the resources that a result names, and apps of two connections with the same URI render", async () => {
     const ask = await askerOf(client, "/mcp");
     for (const { id, mark } of connected) {
       const result = resultOf(await ask("tools/call", { name: `app__${id}`, arguments: {} }));
@@ -324,7 +324,7 @@ test.each(pairs)("passes the trace of a $client client on to a $upstream upstrea
   expect(sent?.headers.baggage).toBeUndefined();
 });
 
-test("keeps the bytes of tools over a restart without their upstream", async () => {
+test("serves tools byte for byte after a restart without their upstream", async () => {
   const { id } = connectedAs(1);
   await upstreams[1]?.close();
   await world.service.stop();

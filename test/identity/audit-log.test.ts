@@ -97,7 +97,7 @@ test.each([
   "update audit_event set actor_account_id = 'somebody else'",
   "delete from audit_event",
   "truncate audit_event",
-])("nothing is taken back: %s", async (statement) => {
+])("the audit log rejects the statement: %s", async (statement) => {
   await expect(accounts.query(statement)).rejects.toThrow("the audit log is append-only");
 });
 

@@ -76,7 +76,7 @@ async function age(seconds: number): Promise<void> {
 }
 
 describe("a key is published before it signs", () => {
-  test("the next key is in the key set from the first start, under each purpose", async () => {
+  test("the key set contains the next key of each purpose from the first start", async () => {
     for (const purpose of ["access_token", "personal_access_token"] as const) {
       const ids = await idsOf(purpose);
       expect([ids.next.length, ids.current.length, ids.retired.length]).toEqual([1, 1, 0]);
@@ -84,13 +84,13 @@ describe("a key is published before it signs", () => {
     }
   });
 
-  test("nothing private is published", () => {
+  test("the key set contains no private key", () => {
     for (const key of installation.keys.publicKeys().keys) {
       expect(Object.keys(key).toSorted()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
     }
   });
 
-  test("the key set may be cached, for less long than a next key is published ahead", async () => {
+  test("the key set may be cached for less time than a next key is published before it signs", async () => {
     const response = await fetch(`${installation.issuer}/.well-known/jwks.json`);
     expect(response.headers.get("cache-control")).toBe(`public, max-age=${KEYS_CACHE_SECONDS}`);
     expect(PUBLISHED_AHEAD_SECONDS).toBeGreaterThan(KEYS_CACHE_SECONDS);
@@ -106,7 +106,7 @@ describe("a key is published before it signs", () => {
     expect((await idsOf()).current).toEqual(before.next);
   });
 
-  test("a forced rotation does not wait", async () => {
+  test("a forced rotation takes effect immediately", async () => {
     await rotate();
     const { next } = await idsOf();
     await rotate("access_token", true);
@@ -142,7 +142,7 @@ describe("rotating", () => {
     await late.close();
   });
 
-  test("leaves the keys of the other purpose alone", async () => {
+  test("does not change the keys of the other purpose", async () => {
     const personal = await idsOf("personal_access_token");
     await rotate();
     expect(await idsOf("personal_access_token")).toEqual(personal);
@@ -209,7 +209,7 @@ describe("the schedule", () => {
 });
 
 describe("a retired key", () => {
-  test("stays until its last token and cached key sets have expired, then is deleted on every replica", async () => {
+  test("is deleted on every replica after its last token and all cached key sets have expired", async () => {
     const token = await freshToken();
     await rotate();
     const [kid] = (await idsOf()).retired;
@@ -226,7 +226,7 @@ describe("a retired key", () => {
     }
   });
 
-  test("of personal access tokens is never deleted while one that it may have signed is active", async () => {
+  test("of personal access tokens is never deleted while a token that it may have signed is active", async () => {
     const { id, token } = await personalToken();
     await rotate("personal_access_token");
     await age(10 * 365 * 86_400);

@@ -71,8 +71,8 @@ async function ownClient(scopes: readonly string[]) {
   return { ...own, id };
 }
 
-describe("every replica soon rejects", () => {
-  test("the tokens of a revoked client only", async () => {
+describe("revocation on every replica", () => {
+  test("rejects only the tokens of a revoked client", async () => {
     const [client, other] = [
       await installation.clients.create(account, "mgmt.read"),
       await installation.clients.create(account, "mgmt.read"),
@@ -84,7 +84,7 @@ describe("every replica soon rejects", () => {
     await everyReplicaAccepts(otherToken);
   });
 
-  test("a revoked personal access token only", async () => {
+  test("rejects only a revoked personal access token", async () => {
     const request = { scope: "mgmt.read", name: "", connectionId: undefined, expiresInDays: undefined };
     const [first, second] = [
       await installation.personalAccessTokens.create(account, request),
@@ -97,7 +97,7 @@ describe("every replica soon rejects", () => {
     await expect(installation.personalAccessTokens.revoke(first.id)).rejects.toMatchObject({ kind: "not_found" });
   });
 
-  test("the tokens bound to a deleted connection, of its client and personal ones", async () => {
+  test("rejects the client's and personal tokens bound to a deleted connection", async () => {
     const own = await ownClient(["mcp.read"]);
     const personal = await installation.personalAccessTokens.create(account, {
       scope: "mcp.read",
@@ -116,7 +116,7 @@ describe("every replica soon rejects", () => {
     await everyReplicaRefuses(personal.token);
   });
 
-  test("every token of a disabled account", async () => {
+  test("rejects every token of a disabled account", async () => {
     const leaving = await installation.newAccount();
     const client = await installation.clients.create(leaving, "mgmt.read");
     const personal = await installation.personalAccessTokens.create(leaving, {
@@ -136,7 +136,7 @@ describe("every replica soon rejects", () => {
     await late.close();
   });
 
-  test("nothing if the revoking transaction is rolled back", async () => {
+  test("rejects no token if the revoking transaction is rolled back", async () => {
     const client = await installation.clients.create(account, "mgmt.read");
     const token = await installation.token(client);
     await transaction(installation.database.pool, async (connection) => {

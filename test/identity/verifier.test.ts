@@ -130,7 +130,7 @@ describe("rejects an Authorization header that is not a bearer token", () => {
       const token = await installation.token(client);
       await verify(`Bearer ${token}`);
       const changed = authorization(token);
-      // A signature with other unused bits, or without - and _, is the same token.
+      // A signature that differs only in unused bits, or that has no - or _ to replace, is the same token.
       if (changed !== `Bearer ${token}`) expect(await refusal(changed)).toBe("Invalid or expired token.");
     });
   }
@@ -162,7 +162,7 @@ describe("rejects an unexpected claim although the signature is valid", () => {
     "a connection that is a string": () => ({ mcp_server_id: "7" }),
     "connection 0": () => ({ mcp_server_id: 0 }),
   };
-  test("(accepts the token that the cases change)", async () => {
+  test("accepts the token without a change", async () => {
     expect(await refusal(`Bearer ${await forge()}`)).toBe("accepted");
   });
   for (const [title, change] of Object.entries(cases)) {
@@ -172,11 +172,11 @@ describe("rejects an unexpected claim although the signature is valid", () => {
   }
 });
 
-describe("rejects a signature of another key", () => {
+describe("the signature of a token", () => {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const payloadOf = (token: string): string => String(token.split(".")[1]);
 
-  test("an unsigned token", async () => {
+  test("rejects an unsigned token", async () => {
     const token = await forge();
     for (const alg of ["none", "None", "NONE", ""]) {
       const header = encode({ alg, typ: "at+jwt", kid: installation.keys.current("access_token").id });
@@ -185,7 +185,7 @@ describe("rejects a signature of another key", () => {
     }
   });
 
-  test("an HMAC keyed with the public key", async () => {
+  test("rejects an HMAC keyed with the public key", async () => {
     const { id, publicJwk } = installation.keys.current("access_token");
     const header = encode({ alg: "HS256", typ: "at+jwt", kid: id });
     const signed = `${header}.${payloadOf(await forge())}`;
@@ -195,7 +195,7 @@ describe("rejects a signature of another key", () => {
     }
   });
 
-  test("a foreign key with a known kid, without a kid, and embedded in the token", async () => {
+  test("rejects a foreign key with a known kid, without a kid, and embedded in the token", async () => {
     const { publicKey, privateKey } = await generateKeyPair("ES256");
     const { id } = installation.keys.current("access_token");
     const headers: JWTHeaderParameters[] = [
@@ -210,7 +210,7 @@ describe("rejects a signature of another key", () => {
     }
   });
 
-  test("another algorithm with a known kid", async () => {
+  test("rejects another algorithm with a known kid", async () => {
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const token = await new SignJWT({})
       .setProtectedHeader({ alg: "RS256", typ: "at+jwt", kid: installation.keys.current("access_token").id })
@@ -218,7 +218,7 @@ describe("rejects a signature of another key", () => {
     expect(await refusal(`Bearer ${token}`)).toBe("Invalid or expired token.");
   });
 
-  test("another signed token type, a critical extension, a signature of zeros", async () => {
+  test("rejects another signed token type, a critical extension and a signature of zeros", async () => {
     expect(await refusal(`Bearer ${await forge({}, { typ: "JWT" })}`)).toBe("Invalid or expired token.");
     expect(await refusal(`Bearer ${await forge({}, { typ: "id+jwt" })}`)).toBe("Invalid or expired token.");
     const token = await forge();
@@ -232,7 +232,7 @@ describe("rejects a signature of another key", () => {
     );
   });
 
-  test("an access token under the key of personal access tokens, and the other way round", async () => {
+  test("rejects an access token under the key of personal access tokens, and vice versa", async () => {
     expect(await refusal(`Bearer ${await forge({}, {}, "personal_access_token")}`)).toBe("Invalid or expired token.");
     expect(await refusal(`Bearer ${await forge({ token_type: "pat", exp: undefined })}`)).toBe(
       "Invalid or expired token.",

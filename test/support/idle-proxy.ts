@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A proxy that cuts connections over which nothing was sent to the client for some time. */
+/** A proxy that closes connections over which nothing was sent to the client for some time. */
 export interface IdleProxy {
   readonly url: string;
-  /** The connections that it cut. */
+  /** The number of connections that it closed. */
   cut(): number;
   close(): Promise<void>;
 }

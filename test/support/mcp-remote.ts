@@ -10,7 +10,7 @@ import { type Decider, grantAccess } from "./grant-access.ts";
 /** A local MCP client behind the `mcp-remote` program, which connects to the service for it. */
 export interface McpRemote {
   readonly client: Client;
-  /** What the program printed for its user. */
+  /** The output of the program. */
   output(): string;
   close(): Promise<void>;
 }
@@ -21,15 +21,15 @@ const SCRIPT = join(dirname(createRequire(import.meta.url).resolve("mcp-remote/p
 const LOGIN_ADDRESS = /visiting:\s+(http\S+)/;
 
 /**
- * Starts the program with a folder of its own for its tokens. Without a token in `args` it registers itself and asks
- * its user to log in, which `decider` does.
+ * Starts the program with a new folder for its tokens. Without a token in `args` it registers itself, and `decider`
+ * logs in for its user.
  */
 export async function startMcpRemote(url: URL, args: readonly string[], decider?: Decider): Promise<McpRemote> {
   const folder = await mkdtemp(join(tmpdir(), "patchbay-mcp-remote-"));
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [SCRIPT, url.href, ...args],
-    // No program of this machine is on PATH, so it finds no browser to open.
+    // PATH is empty, so that it finds no browser to open.
     env: { MCP_REMOTE_CONFIG_DIR: folder, HOME: folder, PATH: "" },
     stderr: "pipe",
   });

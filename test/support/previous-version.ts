@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROJECT_FOLDER } from "./child-process.ts";
 
-/** The version that replicas are upgraded from. A release sets it to the release before. */
+/** The version that replicas are upgraded from: the last release. */
 const PREVIOUS_COMMIT = "3c821f32a125bbe57673367f630fdc6bf07ee7fd";
 
 /** The source of the previous version, with the dependencies of this one. */
@@ -13,7 +13,7 @@ export interface PreviousVersion {
   remove(): Promise<void>;
 }
 
-/** Why the previous version cannot be had here; undefined if it can. */
+/** The reason why the previous version is unavailable; undefined if it is available. */
 export function previousVersionMissing(): string | undefined {
   try {
     execFileSync("git", ["cat-file", "-e", `${PREVIOUS_COMMIT}^{commit}`], { cwd: PROJECT_FOLDER, stdio: "ignore" });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
-/** What an upstream says: the JSON text of the result, or of the error, for each method. */
+/** The responses of an upstream: the JSON text of the result or error of each method. */
 export interface Script {
   readonly results: Readonly<Record<string, string | ((params: Readonly<Record<string, unknown>>) => string)>>;
   readonly errors: Readonly<Record<string, string>>;

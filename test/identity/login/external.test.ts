@@ -60,13 +60,13 @@ async function emailOf(browser: FormBrowser): Promise<unknown> {
 }
 
 describe("logging in through the provider", () => {
-  test("the login page offers it by the provider's name", async () => {
+  test("is offered on the login page under the provider's name", async () => {
     const { text } = await site.browser().get("/login?return_to=/x");
     expect(text).toContain(`Log in with ${new URL(provider.issuer).host}`);
     expect(text).toContain('href="/login/external?return_to=%2Fx"');
   });
 
-  test("each request uses the code flow with PKCE S256 and a unique state and nonce", async () => {
+  test("uses the code flow with PKCE S256 and a unique state and nonce for each request", async () => {
     const [first, second] = [await begin(site.browser()), await begin(site.browser())].map(
       (address) => new URL(address).searchParams,
     );
@@ -83,7 +83,7 @@ describe("logging in through the provider", () => {
     for (const name of ["state", "nonce", "code_challenge"]) expect(first?.get(name)).not.toBe(second?.get(name));
   });
 
-  test("a new person gets an account and is logged in", async () => {
+  test("creates an account for a new person and logs the person in", async () => {
     provider.users.set("new", { email: "new@example.com", email_verified: true });
     const browser = site.browser();
     const answer = await logIn(site, "new", browser);
@@ -92,7 +92,7 @@ describe("logging in through the provider", () => {
     expect((await browser.get("/account")).text).toContain("You log in without a password.");
   });
 
-  test("the same person gets the same account, whatever address the provider states now", async () => {
+  test("logs the same person in to the same account, even if the provider states another e-mail address", async () => {
     provider.users.set("mover", { email: "before@example.com", email_verified: true });
     await logIn(site, "mover");
     provider.users.set("mover", { email: "after@example.com", email_verified: false });
@@ -101,14 +101,14 @@ describe("logging in through the provider", () => {
     expect(await emailOf(browser)).toBe("before@example.com");
   });
 
-  test("an account without a password cannot be logged in to with one", async () => {
+  test("rejects any password for an account without a password", async () => {
     provider.users.set("nopass", { email: "nopass@example.com", email_verified: true });
     await logIn(site, "nopass");
     for (const password of ["x", "nopass", " "])
       expect((await site.browser().logIn("nopass@example.com", password)).status).toBe(403);
   });
 
-  test("twelve concurrent first logins of one person create one account", async () => {
+  test("creates one account for twelve concurrent first logins of one person", async () => {
     provider.users.set("many", { email: "many@example.com", email_verified: true });
     const answers = await Promise.all(Array.from({ length: 12 }, () => logIn(site, "many")));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 303));
@@ -116,7 +116,7 @@ describe("logging in through the provider", () => {
     expect(await site.query("select 1 from external_identity where subject = 'many'")).toHaveLength(1);
   });
 
-  test("a disabled account cannot be logged in to", async () => {
+  test("rejects a disabled account", async () => {
     provider.users.set("gone", { email: "gone@example.com", email_verified: true });
     await logIn(site, "gone");
     await site.foundation.accounts.disable("gone@example.com");
@@ -128,7 +128,7 @@ describe("logging in through the provider", () => {
 
 describe("an e-mail address from the provider does not identify an account", () => {
   test.each([true, false])(
-    "an account here is not taken over by its address (verified: %s)",
+    "does not log in to an existing account with that address (verified: %s)",
     async (email_verified) => {
       const person = await site.newPerson();
       provider.users.set("thief", { email: person.email.toUpperCase(), email_verified });
@@ -140,7 +140,7 @@ describe("an e-mail address from the provider does not identify an account", () 
   );
 
   test.each([{}, { email: "claimed@example.com" }, { email: "claimed@example.com", email_verified: false }])(
-    "no account is made for %j",
+    "creates no account for %j",
     async (user) => {
       provider.users.set("unverified", user);
       expect((await logIn(site, "unverified")).status).toBe(403);
@@ -164,7 +164,7 @@ describe("connecting the provider's login to an account", () => {
     return browser.get(await logInAtProvider(address, subject));
   }
 
-  test("works for its logged-in owner, who can then log in that way", async () => {
+  test("works for its logged-in owner, who can then log in through the provider", async () => {
     const { browser, person } = await closed.loggedIn();
     provider.users.set("owner", {});
     const answer = await link(browser, "owner");

@@ -51,12 +51,12 @@ describe("logging in", () => {
     "",
     "/%0d%0aset-cookie:a=b\r\nx: y",
     `/${"a".repeat(5_000)}`,
-  ])("never leads to another site: %j", async (returnTo) => {
+  ])("never redirects to another site: %j", async (returnTo) => {
     const answer = await site.browser().logIn(person.email, person.password, returnTo);
     expect([answer.status, answer.location]).toEqual([303, "/"]);
   });
 
-  test("at another name of this host redirects to the public URL", async () => {
+  test("under another name of this host redirects to the public URL", async () => {
     const { port } = new URL(site.url);
     const locationFor = async (host: string): Promise<string | undefined> => {
       const sent = request(`${site.url}/login?return_to=/x`, { headers: { host }, agent: false }).end();
@@ -85,7 +85,7 @@ describe("logging in", () => {
 });
 
 describe("a rejected login reveals nothing", () => {
-  test("an unknown address, a wrong password, a disabled account and one without a password get the same response", async () => {
+  test("returns the same response for an unknown address, a wrong password, a disabled account and an account without a password", async () => {
     const [disabled, passwordless] = [await site.newPerson(), await site.newPerson()];
     await site.foundation.accounts.disable(disabled.accountId);
     await site.query("update account set password_hash = '' where id = $1", [passwordless.accountId]);
@@ -107,7 +107,7 @@ describe("a rejected login reveals nothing", () => {
     for (const answer of answers) expect(answer).toEqual(answers[0]);
   });
 
-  test("an unknown address costs as much hashing as a known one", async () => {
+  test("hashes for an unknown address as much as for a known one", async () => {
     const { verifyPassword, NO_PASSWORD_HASH, hashPassword } =
       await import("../../../src/identity/accounts/password.ts");
     const costs = /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/;
@@ -136,13 +136,13 @@ describe("a rejected login reveals nothing", () => {
 });
 
 describe("the session cookie", () => {
-  test("over plain http it is HttpOnly, SameSite=Lax, for the whole site and without a prefix that browsers reject", async () => {
+  test("is HttpOnly, SameSite=Lax, for the whole site and without the prefix __Host- over plain http", async () => {
     const { headers } = await site.browser().logIn(person.email, person.password);
     const cookie = headers.getSetCookie().find((line) => line.startsWith("patchbay_session="));
     expect(cookie).toMatch(/^patchbay_session=acc_[\w-]+\.[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
-  test("is new at every login, which ends the browser's previous session", async () => {
+  test("changes at every login, which ends the browser's previous session", async () => {
     const browser = site.browser();
     await browser.logIn(person.email, person.password);
     const first = new Map(browser.cookies);
@@ -155,7 +155,7 @@ describe("the session cookie", () => {
     expect((await browser.get("/session")).status).toBe(200);
   });
 
-  test("set before the login is not adopted", async () => {
+  test("is replaced if it was set before the login", async () => {
     const browser = site.browser();
     const planted = `${person.accountId}.${"A".repeat(43)}`;
     browser.cookies.set("patchbay_session", planted);
@@ -166,7 +166,7 @@ describe("the session cookie", () => {
     expect((await attacker.get("/session")).status).toBe(401);
   });
 
-  test("is not in the database; only its keyed hash is", async () => {
+  test("is stored only as a keyed hash", async () => {
     const browser = site.browser();
     await browser.logIn(person.email, person.password);
     const secret = browser.cookies.get("patchbay_session")?.split(".")[1] ?? "";

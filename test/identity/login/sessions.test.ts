@@ -114,7 +114,7 @@ describe("a session", () => {
     await until(async () => (await list(token, replica)) === 401, { what: "its token is refused" });
   });
 
-  test("above 100 per account ends the longest idle one", async () => {
+  test("above 100 per account ends the one that was idle longest", async () => {
     const { browser, person } = await site.loggedIn();
     const store = createLoginSessionStore(site.foundation.database);
     const insert = (at: number) =>
@@ -148,7 +148,7 @@ describe("logging out", () => {
     expect((await held.get("/session")).status).toBe(401);
   });
 
-  test("requires a form, so that a link on another site cannot do it", async () => {
+  test("requires a form, so that a link on another site cannot log a person out", async () => {
     const { browser } = await site.loggedIn();
     expect((await browser.get("/logout")).status).toBe(200);
     expect((await browser.get("/session")).status).toBe(200);
@@ -182,7 +182,7 @@ describe("changing the password", () => {
     ["one that is too short", { current: "", next: "too short" }, 400, "12 to 256 characters"],
     ["one that is too long", { current: "", next: "a".repeat(257) }, 400, "12 to 256 characters"],
     ["a repetition that differs", { current: "", next: NEXT, repeated: `${NEXT}!` }, 400, "differ"],
-  ])("with %s changes nothing and says why", async (_what, fields, status, words) => {
+  ])("with %s changes nothing and returns the reason", async (_what, fields, status, words) => {
     const { here, there, person } = await twice();
     const answer = await changePassword(here, { ...fields, current: fields.current || person.password });
     expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(words)]);
