@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from "../../support/database.ts
 import { createMasterKeys, type Service, startService } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
-/** Two replicas: what is changed through the first is looked at through the second. */
+/** Two replicas of one service. The tests change an object through the first and read it through the second. */
 let database: TestDatabase;
 let replicas: readonly Service[];
 let accounts: TestAccounts;
@@ -82,8 +82,8 @@ async function administrator(): Promise<{ account: TestAccount; token: string }>
   return { account, token: await account.token("mgmt.admin") };
 }
 
-describe("a client's secret", () => {
-  test("holds beside the one that replaced it for as long as was said", async () => {
+describe("OAuth client secrets", () => {
+  test("keeps the previous secret valid during the grace period of a rotation", async () => {
     const account = await accounts.create();
     const { id, secret } = await newClient(account);
     const rotated = await call(here, "RotateOAuthClientSecret", await account.token(), { client_id: id });
@@ -94,7 +94,7 @@ describe("a client's secret", () => {
     expect((await getToken(id, String(rotated["client_secret"]))).status).toBe(200);
   });
 
-  test("replaced without grace takes with it what was got with it", async () => {
+  test("rotation without a grace period rejects the old secret and the access tokens issued for it", async () => {
     const account = await accounts.create();
     const { id, secret } = await newClient(account);
     const { token } = await getToken(id, secret);
@@ -107,7 +107,7 @@ describe("a client's secret", () => {
     expect(await statusOf(fresh)).toBe(200);
   });
 
-  test("is not shown again, and a revoked client gets no token", async () => {
+  test("never returns a secret again, and rejects the secret and access tokens of a revoked client", async () => {
     const account = await accounts.create();
     const { id, secret } = await newClient(account);
     const { token } = await getToken(id, secret);
@@ -119,21 +119,21 @@ describe("a client's secret", () => {
   });
 });
 
-describe("a personal access token", () => {
-  test("that was replaced is valid only for its grace period", async () => {
+describe("personal access tokens", () => {
+  test("accepts a rotated personal access token only during its grace period", async () => {
     const account = await accounts.create();
     const { id, text } = await newToken(account);
     const rotated = await call(here, "RotatePersonalAccessToken", await account.token(), { token_id: id });
     expect(await statusOf(text)).toBe(200);
     expect(await statusOf(String(rotated["token"]))).toBe(200);
-    // A replica that has not seen the token yet looks up what has become of it.
+    // This replica has no cached entry for the token, so it reads the expiry from the database.
     const second = await newToken(account);
     await call(here, "RotatePersonalAccessToken", await account.token(), { token_id: second.id });
     await accounts.query("update personal_access_token set expires_at = now() where id = $1", [second.id]);
     expect(await statusOf(second.text)).toBe(401);
   });
 
-  test("replaced without grace is refused everywhere", async () => {
+  test("rotation without a grace period makes every replica reject the old token", async () => {
     const account = await accounts.create();
     const { id, text } = await newToken(account);
     expect(await statusOf(text)).toBe(200);
@@ -143,7 +143,7 @@ describe("a personal access token", () => {
     expect(await statusOf(String(rotated["token"]))).toBe(200);
   });
 
-  test("keeps its sessions when it is replaced, and ends them when the last of its kind is revoked", async () => {
+  test("keeps the MCP sessions of a rotated token, and deletes the sessions when its replacement is revoked", async () => {
     const account = await accounts.create();
     const made = await call(here, "CreatePersonalAccessToken", await account.token(), { scopes: ["mcp.read"] });
     const { id } = made["data"] as { id: string };
@@ -160,7 +160,7 @@ describe("a personal access token", () => {
     expect(await accounts.query("select id from session where account_id = $1", [account.id])).toEqual([]);
   });
 
-  test("reports its last use without a write per use", async () => {
+  test("reports the last use of a token without a database write per use", async () => {
     const account = await accounts.create();
     const { id, text } = await newToken(account);
     for (let uses = 0; uses < 5; uses += 1) expect(await statusOf(text)).toBe(200);
@@ -176,8 +176,8 @@ describe("a personal access token", () => {
   });
 });
 
-describe("a grant", () => {
-  test("is listed with its connections and can be revoked", async () => {
+describe("OAuth grants", () => {
+  test("lists a grant with its connections and revokes the grant", async () => {
     const account = await accounts.create();
     const id = `grant_${randomBytes(16).toString("base64url")}`;
     await accounts.query(
@@ -198,8 +198,8 @@ describe("a grant", () => {
   });
 });
 
-describe("an account", () => {
-  test("that is disabled and enabled accepts its personal access tokens again, and no access token from before", async () => {
+describe("accounts", () => {
+  test("accepts personal access tokens again after an account is re-enabled, but rejects access tokens issued earlier", async () => {
     const { token: admin } = await administrator();
     const account = await accounts.create();
     const client = await account.client("mgmt.read");
@@ -216,7 +216,7 @@ describe("an account", () => {
     expect(await statusOf(fresh)).toBe(200);
   });
 
-  test("whose sessions end keeps its clients and personal access tokens alone", async () => {
+  test("ending the sessions of an account keeps its clients and personal access tokens valid", async () => {
     const { token: admin } = await administrator();
     const account = await accounts.create();
     const client = await account.client("mgmt.read");
@@ -231,14 +231,14 @@ describe("an account", () => {
     expect(await statusOf(fresh)).toBe(200);
   });
 
-  test("that is purged leaves nothing but that it was purged, and by whom", async () => {
+  test("purging an account deletes all its data except the audit event of the purge, which names the administrator", async () => {
     const { account: adminAccount, token: admin } = await administrator();
     const account = await accounts.create();
     const personal = await account.token();
     await newClient(account);
     const input = { server_type: "bamboohr", configuration: { company_domain: "acme", api_token: "a-key" } };
     await call(here, "CreateConnection", personal, input);
-    // Something that it did to an object of somebody else's, as an administrator would.
+    // An audit event of an action by this account on an object that belongs to the installation.
     await accounts.query(
       `insert into audit_event (account_id, action, actor_kind, actor_account_id, address, user_agent, object_type, object_id)
        values ('installation', 'signing_key.rotate', 'account', $1, '192.0.2.1', 'a browser', 'signing_key', 'k')`,

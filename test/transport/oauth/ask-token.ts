@@ -1,22 +1,22 @@
 import type { CreatedClient } from "../../../src/identity/clients/clients.ts";
 import { basic, type Installation } from "./installation.ts";
 
-/** The content type of a token request. */
+/** Content type of a token request. */
 export const FORM = "application/x-www-form-urlencoded";
 
-/** An answer of the token endpoint. */
+/** Response of the token endpoint. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Record<string, unknown>;
 }
 
-/** A client-credentials form with more parameters behind it. */
+/** Returns a client_credentials form with additional parameters appended. */
 export function grant(rest = ""): string {
   return `grant_type=client_credentials${rest}`;
 }
 
-/** Posts a form to the token endpoint as a client. */
+/** Posts a form to the token endpoint with the client's credentials. */
 export async function askToken(
   { issuer }: Installation,
   client: CreatedClient,

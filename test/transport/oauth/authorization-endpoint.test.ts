@@ -29,22 +29,22 @@ afterAll(() => installation.close());
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
-describe("RFC 6749 §4.1.2.1: without a client and a redirect that are right, the person is told and nobody is sent anywhere", () => {
+describe("invalid client or redirect URI in an authorization request (RFC 6749 §4.1.2.1)", () => {
   const cases: readonly (readonly [title: string, changes: Changes])[] = [
-    ["no client", { client_id: undefined }],
+    ["no client_id", { client_id: undefined }],
     ["an unknown client", { client_id: "client_of_nobody" }],
     ["a client id with a NUL", { client_id: "client\0" }],
-    ["no redirect", { redirect_uri: undefined }],
+    ["no redirect URI", { redirect_uri: undefined }],
     ["a foreign host", { redirect_uri: "https://evil.example/callback" }],
     ["a longer path (OAuth 2.1 §2.3.1: exact match)", { redirect_uri: "https://app.example.com/callback/more" }],
     ["another query", { redirect_uri: "https://app.example.com/callback?x=1" }],
     ["another port", { redirect_uri: "https://app.example.com:444/callback" }],
     ["another scheme", { redirect_uri: "http://app.example.com/callback" }],
-    ["other letters", { redirect_uri: "https://app.example.com/Callback" }],
+    ["a path in another case", { redirect_uri: "https://app.example.com/Callback" }],
     ["a user before the host", { redirect_uri: "https://app.example.com@evil.example/callback" }],
     ["a fragment", { redirect_uri: "https://app.example.com/callback#x" }],
   ];
-  test.each(cases)("%s", async (_title, changes) => {
+  test.each(cases)("shows an error page and does not redirect for %s", async (_title, changes) => {
     for (const who of [browser, strangeBrowser(installation)]) {
       const { status, location, text, headers } = await who.get(attempt(client, changes).path);
       expect([status, location]).toEqual([400, ""]);
@@ -53,18 +53,18 @@ describe("RFC 6749 §4.1.2.1: without a client and a redirect that are right, th
     }
   });
 
-  test("a client given twice is refused", async () => {
+  test("rejects an authorization request with a repeated client_id", async () => {
     const { status, location } = await browser.get(`${attempt(client).path}&client_id=${client.clientId}`);
     expect([status, location]).toEqual([400, ""]);
   });
 
-  test("a request that is longer than a page can carry on is refused", async () => {
+  test("rejects an authorization request whose state exceeds the size limit", async () => {
     const { status } = await browser.get(attempt(client, { state: "x".repeat(5_000) }).path);
     expect(status).toBe(400);
   });
 });
 
-describe("RFC 6749 §4.1.2.1: what else is wrong is told to the client, with the state and RFC 9207's iss", () => {
+describe("other errors of an authorization request (RFC 6749 §4.1.2.1)", () => {
   const cases: readonly (readonly [title: string, changes: Changes, error: string])[] = [
     ["the implicit flow (OAuth 2.1)", { response_type: "token" }, "unsupported_response_type"],
     ["an identity token", { response_type: "code id_token" }, "unsupported_response_type"],
@@ -72,34 +72,37 @@ describe("RFC 6749 §4.1.2.1: what else is wrong is told to the client, with the
     ["no challenge (RFC 9700 §2.1.1: PKCE always)", { code_challenge: undefined }, "invalid_request"],
     ["the plain method (S256 alone)", { code_challenge_method: "plain" }, "invalid_request"],
     ["a challenge without a method, which would be plain", { code_challenge_method: undefined }, "invalid_request"],
-    ["a challenge that is too short (RFC 7636 §4.2)", { code_challenge: "short" }, "invalid_request"],
-    ["a scope that is not ours", { scope: "mcp.read openid" }, "invalid_scope"],
-    ["a scope that the client may not have", { scope: "mgmt.admin" }, "invalid_scope"],
+    ["a code challenge that is too short (RFC 7636 §4.2)", { code_challenge: "short" }, "invalid_request"],
+    ["an unknown scope", { scope: "mcp.read openid" }, "invalid_scope"],
+    ["a scope that the client is not allowed to request", { scope: "mgmt.admin" }, "invalid_scope"],
     ["a foreign resource (RFC 8707)", { resource: "https://elsewhere.example/mcp" }, "invalid_target"],
-    ["an answer in a fragment", { response_mode: "fragment" }, "unsupported_response_mode"],
-    ["an answer by a form that sends itself", { response_mode: "form_post" }, "unsupported_response_mode"],
+    ["the fragment response mode", { response_mode: "fragment" }, "unsupported_response_mode"],
+    ["the form_post response mode", { response_mode: "form_post" }, "unsupported_response_mode"],
     ["a request object", { request: "a.b.c" }, "request_not_supported"],
-    ["a request by reference", { request_uri: "https://app.example.com/r" }, "request_uri_not_supported"],
-    ["a prompt that nobody knows", { prompt: "create" }, "invalid_request"],
-    ["no prompt together with another", { prompt: "none consent" }, "invalid_request"],
+    ["a request_uri parameter", { request_uri: "https://app.example.com/r" }, "request_uri_not_supported"],
+    ["an unsupported prompt value", { prompt: "create" }, "invalid_request"],
+    ["prompt=none combined with another value", { prompt: "none consent" }, "invalid_request"],
   ];
-  test.each(cases)("%s", async (_title, changes, error) => {
-    const answer = await browser.get(attempt(client, changes).path);
-    expect(answer.status).toBe(303);
-    expect(answer.location).toMatch(/^https:\/\/app\.example\.com\/callback\?/);
-    expect(redirectParameters(answer)).toMatchObject({ error, state: "the state", iss: installation.issuer });
-    expect(redirectParameters(answer)).not.toHaveProperty("code");
-  });
+  test.each(cases)(
+    "redirects to the client with an error, the state and iss (RFC 9207) for %s",
+    async (_title, changes, error) => {
+      const answer = await browser.get(attempt(client, changes).path);
+      expect(answer.status).toBe(303);
+      expect(answer.location).toMatch(/^https:\/\/app\.example\.com\/callback\?/);
+      expect(redirectParameters(answer)).toMatchObject({ error, state: "the state", iss: installation.issuer });
+      expect(redirectParameters(answer)).not.toHaveProperty("code");
+    },
+  );
 
-  test("two resources: a token is for one", async () => {
+  test("rejects an authorization request for two resources with invalid_target", async () => {
     const { path } = attempt(client, { resource: `${installation.issuer}/mcp` });
     const answer = await browser.get(`${path}&resource=${encodeURIComponent(installation.issuer)}`);
     expect(redirectParameters(answer)).toMatchObject({ error: "invalid_target" });
   });
 });
 
-describe("a person without a login", () => {
-  test("is sent to our login, and back to the very request", async () => {
+describe("authorization request without a login session", () => {
+  test("redirects to the login page with the request URL as return_to", async () => {
     const { path } = attempt(client);
     const { status, location } = await strangeBrowser(installation).get(path);
     expect(status).toBe(303);
@@ -108,31 +111,31 @@ describe("a person without a login", () => {
     expect(login.searchParams.get("return_to")).toBe(path);
   });
 
-  test("with prompt=none, the client receives login_required", async () => {
+  test("redirects to the client with login_required for prompt=none", async () => {
     const answer = await strangeBrowser(installation).get(attempt(client, { prompt: "none" }).path);
     expect(redirectParameters(answer)).toMatchObject({ error: "login_required", iss: installation.issuer });
   });
 
-  test("cannot decide: a sent form leads to the login", async () => {
+  test("redirects a consent form submitted without a login session to the login page", async () => {
     const page = await browser.get(attempt(client).path);
     const { status, location } = await decide(strangeBrowser(installation), page);
     expect([status, location.startsWith("/login?")]).toEqual([303, true]);
   });
 });
 
-test("prompt=login sends a person who is logged in to log in again, and is content with that", async () => {
+test("prompt=login requires a new login, and the new login satisfies that request", async () => {
   const { path } = attempt(client, { prompt: "login" });
   const { status, location } = await browser.get(path);
   const login = new URL(location, installation.issuer);
   expect([status, login.pathname, login.searchParams.get("prompt")]).toEqual([303, "/login", "login"]);
   const again = await logIn(installation, account);
   expect((await again.get(login.searchParams.get("return_to") ?? "")).status).toBe(200);
-  // That login counts for that request, and not for the next.
+  // The new login satisfies only the request that required it.
   expect((await again.get(path)).status).toBe(303);
 });
 
 describe("the consent page", () => {
-  test("names the client, where it leads, the scopes in words and the account", async () => {
+  test("shows the client name, the redirect host, a description of each scope and the account", async () => {
     const { text } = await browser.get(attempt(client, { scope: "mcp.read mgmt.write" }).path);
     expect(text).toContain("The test&#39;s client");
     expect(text).toContain("<strong>app.example.com</strong>");
@@ -141,14 +144,14 @@ describe("the consent page", () => {
     expect(text).toContain(account.email);
   });
 
-  test("escapes the client's name", async () => {
+  test("escapes HTML in the client name", async () => {
     const evil = await insertCodeClient(installation, account, { name: `<script>alert(1)</script>"'&` });
     const { text } = await browser.get(attempt(evil).path);
     expect(text).not.toContain("<script>");
     expect(text).toContain("&lt;script&gt;");
   });
 
-  test("may be framed by nobody, runs no script, and its form leads to us and to the client alone", async () => {
+  test("forbids framing and scripts, and allows form submission only to this service and the client", async () => {
     const { headers } = await browser.get(attempt(client).path);
     const policy = headers.get("content-security-policy");
     expect(policy).toContain("default-src 'none'");
@@ -158,7 +161,7 @@ describe("the consent page", () => {
     expect(headers.get("referrer-policy")).toBe("same-origin");
   });
 
-  test("lists the account's connections and nobody else's", async () => {
+  test("lists only the connections of the logged-in account", async () => {
     const [owner, stranger] = [await installation.newAccount(), await installation.newAccount()];
     const [mine, theirs] = [
       await insertConnection(installation, owner),
@@ -169,14 +172,14 @@ describe("the consent page", () => {
     expect(text).not.toContain(`name="connection" value="${theirs}"`);
   });
 
-  test("says of a program on the person's own machine that it may be any", async () => {
+  test("warns that a loopback redirect URI can belong to any program on the computer", async () => {
     const native = await insertCodeClient(installation, account, { redirectUris: ["http://127.0.0.1/callback"] });
     const { text } = await browser.get(attempt(native, { redirect_uri: "http://127.0.0.1:51234/callback" }).path);
     expect(text).toContain("<strong>127.0.0.1:51234</strong>");
     expect(text).toContain("a program on this computer");
   });
 
-  test("of a request for one connection offers that one alone, and refuses one that is not the person's", async () => {
+  test("offers only the connection that the resource names, and returns 404 for a connection of another account", async () => {
     const owner = await installation.newAccount();
     const id = await insertConnection(installation, owner);
     const own = await logIn(installation, owner);
@@ -188,15 +191,15 @@ describe("the consent page", () => {
   });
 });
 
-describe("a decision", () => {
-  test("for the client sends a code, the state and iss to it", async () => {
+describe("consent decisions", () => {
+  test("approval redirects to the client with a code, the state and iss", async () => {
     const answer = await decide(browser, await browser.get(attempt(client).path));
     expect(answer.status).toBe(303);
     expect(Object.keys(redirectParameters(answer)).sort()).toEqual(["code", "iss", "state"]);
     expect(redirectParameters(answer)).toMatchObject({ state: "the state", iss: installation.issuer });
   });
 
-  test("against it sends access_denied and grants nothing", async () => {
+  test("denial redirects to the client with access_denied and creates no grant", async () => {
     const owner = await installation.newAccount();
     const own = await logIn(installation, owner);
     const answer = await decide(own, await own.get(attempt(client).path), "deny");
@@ -208,28 +211,31 @@ describe("a decision", () => {
     expect(await installation.grants.list(owner.id)).toEqual([]);
   });
 
-  test.each(["missing", "of another person", "foreign"])("with a form whose token is %s is refused", async (kind) => {
-    const form = hiddenFields((await browser.get(attempt(client).path)).text);
-    form.set("decision", "approve");
-    form.set("reach", "all");
-    const headers: Record<string, string> = kind === "foreign" ? { origin: "https://evil.example" } : {};
-    if (kind === "missing") form.delete("csrf_token");
-    if (kind === "of another person") {
-      const other = await logIn(installation, await installation.newAccount());
-      form.set("csrf_token", hiddenFields((await other.get(attempt(client).path)).text).get("csrf_token") ?? "");
-    }
-    const { status, location } = await browser.post("/oauth2/consent", form, headers);
-    expect([status, location]).toEqual([403, ""]);
-  });
+  test.each(["missing", "from another session", "from another origin"])(
+    "rejects a consent form whose CSRF token is %s",
+    async (kind) => {
+      const form = hiddenFields((await browser.get(attempt(client).path)).text);
+      form.set("decision", "approve");
+      form.set("reach", "all");
+      const headers: Record<string, string> = kind === "from another origin" ? { origin: "https://evil.example" } : {};
+      if (kind === "missing") form.delete("csrf_token");
+      if (kind === "from another session") {
+        const other = await logIn(installation, await installation.newAccount());
+        form.set("csrf_token", hiddenFields((await other.get(attempt(client).path)).text).get("csrf_token") ?? "");
+      }
+      const { status, location } = await browser.post("/oauth2/consent", form, headers);
+      expect([status, location]).toEqual([403, ""]);
+    },
+  );
 
-  test("requires POST, and the request requires GET", async () => {
+  test("accepts consent only by POST and authorization requests only by GET and HEAD", async () => {
     const consent = await browser.get("/oauth2/consent");
     expect([consent.status, consent.headers.get("allow")]).toEqual([405, "POST"]);
     const posted = await browser.post(attempt(client).path, new URLSearchParams());
     expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 
-  test("for ticked connections that are none of the person's asks again, with the reason", async () => {
+  test("shows the form again with an error when no selected connection belongs to the account", async () => {
     const owner = await installation.newAccount();
     const mine = await insertConnection(installation, owner);
     const own = await logIn(installation, owner);
@@ -244,7 +250,7 @@ describe("a decision", () => {
     expect(await installation.grants.list(owner.id)).toMatchObject([{ connectionIds: [mine] }]);
   });
 
-  test("is remembered for the same client, redirect, resource and scopes, and a wider request is asked anew", async () => {
+  test("skips consent for the same client, redirect URI, resource and scopes, and requires consent for a wider request", async () => {
     const own = await logIn(installation, await installation.newAccount());
     await getCode(own, client, { scope: "mcp.read mcp.write" });
     expect(redirectParameters(await own.get(attempt(client, { scope: "mcp.read" }).path))).toHaveProperty("code");
@@ -260,7 +266,7 @@ describe("a decision", () => {
     expect(redirectParameters(silent)).toMatchObject({ error: "consent_required" });
   });
 
-  test("repeated reuses the grant; another choice creates a new one", async () => {
+  test("reuses the grant for a repeated approval and creates a new grant for another selection of connections", async () => {
     const owner = await installation.newAccount();
     const id = await insertConnection(installation, owner);
     const own = await logIn(installation, owner);
@@ -271,7 +277,7 @@ describe("a decision", () => {
     expect(grants.map(({ connectionIds }) => connectionIds)).toEqual([[id], undefined]);
   });
 
-  test("is not remembered for a public client that is a program on the machine (RFC 8252 §8.6)", async () => {
+  test("requires consent every time for a public client with a loopback redirect URI (RFC 8252 §8.6)", async () => {
     const redirectUris = ["http://127.0.0.1/callback"];
     const native = await insertCodeClient(installation, account, { method: "none", redirectUris });
     await getCode(browser, native);
@@ -281,14 +287,14 @@ describe("a decision", () => {
   });
 });
 
-describe("redirects of programs and applications (RFC 8252 §7)", () => {
+describe("redirect URIs of native apps (RFC 8252 §7)", () => {
   test.each([
     ["http://127.0.0.1/callback", "http://127.0.0.1:49152/callback"],
     ["http://[::1]:3000/callback", "http://[::1]:49152/callback"],
     ["http://localhost:3000/callback", "http://localhost:49152/callback"],
     ["cursor://anysphere.cursor/callback", "cursor://anysphere.cursor/callback"],
     ["com.example.app:/callback", "com.example.app:/callback"],
-  ])("%s is met by %s", async (registered, used) => {
+  ])("the registered redirect URI %s matches %s", async (registered, used) => {
     const native = await insertCodeClient(installation, account, { method: "none", redirectUris: [registered] });
     const answer = await decide(browser, await browser.get(attempt(native, { redirect_uri: used }).path));
     expect(answer.location.startsWith(`${used}?`)).toBe(true);
@@ -300,14 +306,14 @@ describe("redirects of programs and applications (RFC 8252 §7)", () => {
     ["http://127.0.0.1/callback", "http://127.0.0.1.evil.example/callback"],
     ["http://127.0.0.1/callback", "https://127.0.0.1:8443/callback"],
     ["cursor://anysphere.cursor/callback", "cursor://evil/callback"],
-  ])("%s is not met by %s", async (registered, used) => {
+  ])("the registered redirect URI %s does not match %s", async (registered, used) => {
     const native = await insertCodeClient(installation, account, { method: "none", redirectUris: [registered] });
     const { status, location } = await browser.get(attempt(native, { redirect_uri: used }).path);
     expect([status, location]).toEqual([400, ""]);
   });
 });
 
-test("a client that names no scopes is asked about the use of tools", async () => {
+test("an authorization request without scopes receives mcp.read and mcp.write", async () => {
   const own = await logIn(installation, await installation.newAccount());
   await getCode(own, client, { scope: undefined });
   const { rows } = await installation.database.pool.query<{ scopes: string[] }>(
@@ -316,12 +322,12 @@ test("a client that names no scopes is asked about the use of tools", async () =
   expect(rows[0]?.scopes).toEqual(["mcp.read", "mcp.write"]);
 });
 
-test("offline_access is passed over: refresh tokens come with every grant", async () => {
+test("accepts the offline_access scope and ignores it, because every grant includes a refresh token", async () => {
   const own = await logIn(installation, await installation.newAccount());
   await expect(getCode(own, client, { scope: "mcp.read offline_access" })).resolves.toHaveProperty("code");
 });
 
-test("mgmt.admin is an administrator's to give: for others it is left out", async () => {
+test("grants mgmt.admin only when the approving person is an administrator", async () => {
   const scopes = ["mgmt.admin", "mgmt.read"];
   const wide = await insertCodeClient(installation, await installation.newAccount(true), { scopes });
   const [admin, other] = [await installation.newAccount(true), await installation.newAccount()];

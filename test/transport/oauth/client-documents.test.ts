@@ -33,7 +33,7 @@ afterAll(async () => {
   await host.close();
 });
 
-/** A client that publishes a document, changed as told; undefined leaves a member out. */
+/** Publishes a client ID metadata document with the given changes; undefined omits a member. */
 function publish(changes: Readonly<Record<string, unknown>> = {}, published: { status?: number } = {}): CodeClient {
   const clientId = `https://client-${++count}.example.com/oauth/metadata.json`;
   const document = {
@@ -46,7 +46,7 @@ function publish(changes: Readonly<Record<string, unknown>> = {}, published: { s
   return { clientId, clientSecret: undefined, redirectUri: "http://127.0.0.1:49152/callback" };
 }
 
-test("a client that is an address is who its document says, and gets tokens with PKCE alone", async () => {
+test("a client whose ID is the URL of its metadata document receives tokens with PKCE and no secret", async () => {
   const client = publish();
   const page = await browser.get(attempt(client).path);
   expect(page.text).toContain("A client with a document");
@@ -59,43 +59,47 @@ test("a client that is an address is who its document says, and gets tokens with
   expect(host.fetched().filter((address) => address === client.clientId)).toHaveLength(1);
 });
 
-test("a site's redirect that was approved is remembered", async () => {
+test("skips consent for an https redirect URI of a metadata document after the first approval", async () => {
   const client = { ...publish(), redirectUri: "https://app.example.com/callback" };
   await getCode(browser, client);
   expect((await browser.get(attempt(client).path)).location).toMatch(/[?&]code=/);
 });
 
-test("fetches no document for a browser without a login", async () => {
+test("does not fetch a metadata document for a browser without a login session", async () => {
   const client = publish();
   for (const changes of [{}, { prompt: "none" }]) await strangeBrowser(installation).get(attempt(client, changes).path);
   expect(host.fetched()).not.toContain(client.clientId);
 });
 
-test("nothing is fetched at the token endpoint for a client that nobody has approved", async () => {
+test("the token endpoint does not fetch the metadata document of a client without a grant", async () => {
   const client = publish();
   const { status, body } = await refresh(installation, client, "x".repeat(43));
   expect([status, body["error"]]).toEqual([401, "invalid_client"]);
   expect(host.fetched()).not.toContain(client.clientId);
 });
 
-describe("a document is refused, and the person told so,", () => {
+describe("invalid client metadata documents", () => {
   const cases: Readonly<Record<string, () => CodeClient>> = {
     "that names another client": () => publish({ client_id: "https://other.example.com/metadata.json" }),
-    "that names none": () => publish({ client_id: undefined }),
-    "that is not there": () => publish({}, { status: 404 }),
-    "that is elsewhere: redirects are not followed": () => publish({}, { status: 302 }),
-    "without redirects": () => publish({ redirect_uris: undefined }),
-    "whose redirects are all unsafe": () => publish({ redirect_uris: ["javascript:alert(1)", "http://evil.example/"] }),
-    "that wants to authenticate with a secret": () => publish({ token_endpoint_auth_method: "client_secret_basic" }),
-    "that wants to sign and has no keys": () => publish({ token_endpoint_auth_method: "private_key_jwt" }),
+    "without client_id": () => publish({ client_id: undefined }),
+    "that returns 404": () => publish({}, { status: 404 }),
+    "that redirects to another URL": () => publish({}, { status: 302 }),
+    "without redirect URIs": () => publish({ redirect_uris: undefined }),
+    "whose redirect URIs are all unsafe": () =>
+      publish({ redirect_uris: ["javascript:alert(1)", "http://evil.example/"] }),
+    "that requires authentication with a secret": () => publish({ token_endpoint_auth_method: "client_secret_basic" }),
+    "that requires private_key_jwt without keys": () => publish({ token_endpoint_auth_method: "private_key_jwt" }),
     "of more than 64 KiB": () => publish({ client_name: "x".repeat(70_000) }),
   };
-  test.each(Object.entries(cases))("%s", async (_title, make) => {
-    const { status, location } = await browser.get(attempt(make()).path);
-    expect([status, location]).toEqual([400, ""]);
-  });
+  test.each(Object.entries(cases))(
+    "shows an error page and does not redirect for a document %s",
+    async (_title, make) => {
+      const { status, location } = await browser.get(attempt(make()).path);
+      expect([status, location]).toEqual([400, ""]);
+    },
+  );
 
-  test("that is no JSON object", async () => {
+  test("shows an error page for a document that is not a JSON object", async () => {
     for (const body of ["[]", "not JSON", "null", `{"a":`]) {
       const client = publish();
       host.publish(client.clientId, { body });
@@ -104,7 +108,7 @@ describe("a document is refused, and the person told so,", () => {
   });
 });
 
-test("of a document's redirects those that are safe can be used", async () => {
+test("accepts the safe redirect URIs of a document and rejects its unsafe redirect URIs", async () => {
   const client = publish({ redirect_uris: ["http://evil.example/callback", "https://app.example.com/callback"] });
   const bad = await browser.get(attempt(client, { redirect_uri: "http://evil.example/callback" }).path);
   expect([bad.status, bad.location]).toEqual([400, ""]);
@@ -113,7 +117,7 @@ test("of a document's redirects those that are safe can be used", async () => {
   );
 });
 
-test("what a document claims besides has no effect: neither more grants nor more scopes", async () => {
+test("ignores grant types and scopes that a metadata document claims beyond those of its client type", async () => {
   const client = publish({ grant_types: ["authorization_code", "client_credentials"], scope: "mgmt.admin" });
   const admin = await logIn(installation, await installation.newAccount(true));
   const answer = await admin.get(attempt(client, { scope: "mgmt.admin" }).path);
@@ -126,7 +130,7 @@ test("what a document claims besides has no effect: neither more grants nor more
   expect(await response.json()).toMatchObject({ error: "unauthorized_client" });
 });
 
-describe("an address that is no public https site is never reached", () => {
+describe("client IDs that are not URLs of a public https site", () => {
   test.each([
     "https://127.0.0.1/metadata.json",
     "https://localhost/metadata.json",
@@ -137,7 +141,7 @@ describe("an address that is no public https site is never reached", () => {
     "https://user@client.example.com/metadata.json",
     "https://client.example.com/a/../metadata.json",
     "https://client.example.com/metadata.json#x",
-  ])("%s", async (clientId) => {
+  ])("rejects the client ID %s without a network request", async (clientId) => {
     const errors: unknown[] = [];
     const dispatcher = createGuardedDispatcher({ allow: [] });
     const guarded = await serveAlone(

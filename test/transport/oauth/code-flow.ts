@@ -6,23 +6,23 @@ import { randomId, randomSecret } from "../../../src/identity/random.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { basic, type Installation } from "./installation.ts";
 
-/** A page or a redirect, as a browser gets it. */
+/** HTTP response that a browser receives: a page or a redirect. */
 export interface BrowserAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Where it is sent; empty for a page. */
+  /** Value of the Location header; empty for a page. */
   readonly location: string;
   readonly text: string;
 }
 
-/** A browser in which somebody is logged in, or nobody. */
+/** A browser with or without a login session. */
 export interface Browser {
   readonly cookie: string;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<BrowserAnswer>;
   post(path: string, form: URLSearchParams, headers?: Readonly<Record<string, string>>): Promise<BrowserAnswer>;
 }
 
-/** A client that can go through the code flow. */
+/** A client that is allowed to use the authorization code flow. */
 export interface CodeClient {
   readonly clientId: string;
   /** Undefined for a public client. */
@@ -30,7 +30,7 @@ export interface CodeClient {
   readonly redirectUri: string;
 }
 
-/** An authorization request under way. */
+/** An authorization request together with its PKCE verifier. */
 export interface Attempt {
   readonly verifier: string;
   readonly path: string;
@@ -56,19 +56,19 @@ function browserWith(issuer: string, cookie: string): Browser {
   };
 }
 
-/** A browser in which nobody is logged in. */
+/** Returns a browser without a login session. */
 export function strangeBrowser({ issuer }: Installation): Browser {
   return browserWith(issuer, "");
 }
 
-/** A browser in which the account's owner is logged in. */
+/** Returns a browser with a login session of the account. */
 export async function logIn({ issuer, sessions }: Installation, account: Account): Promise<Browser> {
   const begun = await sessions.begin({ accountId: account.id }, undefined);
   if (begun === undefined) throw new Error("nobody could be logged in");
   return browserWith(issuer, `patchbay_session=${begun.token}`);
 }
 
-/** Inserts a client of an account that may use the code flow. */
+/** Inserts an OAuth client of the account that is allowed to use the authorization code flow. */
 export async function insertCodeClient(
   { database, pepper }: Pick<Installation, "database" | "pepper">,
   account: Account,
@@ -94,7 +94,7 @@ export async function insertCodeClient(
   return { clientId, clientSecret, redirectUri: redirectUris[0] ?? "" };
 }
 
-/** A new authorization request; undefined leaves a parameter out. */
+/** Builds an authorization request; undefined omits a parameter. */
 export function attempt(client: CodeClient, changes: Readonly<Record<string, string | undefined>> = {}): Attempt {
   const verifier = randomBytes(32).toString("base64url");
   const parameters: Record<string, string | undefined> = {
@@ -112,7 +112,7 @@ export function attempt(client: CodeClient, changes: Readonly<Record<string, str
   return { verifier, path: `/oauth2/authorize?${query.toString()}` };
 }
 
-/** The hidden fields of a page's form. */
+/** Returns the hidden fields of the form on a page. */
 export function hiddenFields(page: string): URLSearchParams {
   const fields = new URLSearchParams();
   for (const [tag] of page.matchAll(/<input[^>]*type="hidden"[^>]*>/g)) {
@@ -123,7 +123,7 @@ export function hiddenFields(page: string): URLSearchParams {
   return fields;
 }
 
-/** Fills in the consent page and sends it. */
+/** Submits the consent form. */
 export async function decide(
   browser: Browser,
   page: BrowserAnswer,
@@ -137,12 +137,12 @@ export async function decide(
   return browser.post("/oauth2/consent", form);
 }
 
-/** What the client's redirect carries. */
+/** Returns the query parameters of the redirect to the client. */
 export function redirectParameters({ location }: BrowserAnswer): Record<string, string> {
   return Object.fromEntries(new URL(location).searchParams);
 }
 
-/** Goes through the pages up to the code. */
+/** Completes the authorization request up to the authorization code. */
 export async function getCode(
   browser: Browser,
   client: CodeClient,
@@ -157,14 +157,14 @@ export async function getCode(
   return { code, verifier };
 }
 
-/** An answer of an endpoint for clients. */
+/** Response of the token, introspection or revocation endpoint. */
 export interface EndpointAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Record<string, unknown>;
 }
 
-/** Posts a form as a client: with its secret, or as a public one with its name. */
+/** Posts a form with the client secret, or with client_id for a public client. */
 export async function postAs(
   { issuer }: Pick<Installation, "issuer">,
   client: CodeClient,
@@ -181,7 +181,7 @@ export async function postAs(
   return { status: response.status, headers: response.headers, body: JSON.parse(text) as Record<string, unknown> };
 }
 
-/** Redeems a code. */
+/** Redeems an authorization code. */
 export function redeem(
   installation: Pick<Installation, "issuer">,
   client: CodeClient,
@@ -192,7 +192,7 @@ export function redeem(
   return postAs(installation, client, "/oauth2/token", { ...form, ...changes });
 }
 
-/** Uses a refresh token. */
+/** Redeems a refresh token. */
 export function refresh(
   installation: Pick<Installation, "issuer">,
   client: CodeClient,

@@ -44,7 +44,7 @@ async function isTokenValid(accessToken: unknown): Promise<boolean> {
   }
 }
 
-/** Tokens from a grant of their own, so that what is done to it touches no other test. */
+/** Returns tokens of a new grant, so that revoking the grant does not affect other tests. */
 async function fresh(of: CodeClient = client): Promise<EndpointAnswer["body"]> {
   const own = await logIn(installation, await installation.newAccount());
   const { status, body } = await redeem(installation, of, await getCode(own, of));
@@ -56,8 +56,8 @@ function countOf(answers: readonly EndpointAnswer[], status: number): number {
   return answers.filter((answer) => answer.status === status).length;
 }
 
-describe("a code", () => {
-  test("brings an access token, a refresh token and the scopes, in JSON that nobody keeps (RFC 6749 §5.1)", async () => {
+describe("authorization codes", () => {
+  test("returns an access token, a refresh token and the scopes as JSON with Cache-Control no-store (RFC 6749 §5.1)", async () => {
     const { status, headers, body } = await redeem(installation, client, await getCode(browser, client));
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(["access_token", "expires_in", "refresh_token", "scope", "token_type"]);
@@ -66,7 +66,7 @@ describe("a code", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  test("brings a token of the person who decided, with the grant's id and no more than was granted", async () => {
+  test("issues an access token for the approving account with the grant ID and only the granted scopes", async () => {
     const { body } = await redeem(installation, client, await getCode(browser, client, { scope: "mcp.read" }));
     const [grant] = (await installation.grants.list(account.id)).filter(({ clientId }) => clientId === client.clientId);
     const claims = decodeJwt(String(body.access_token));
@@ -81,7 +81,7 @@ describe("a code", () => {
     expect(grant?.lastUsedAt).toBeInstanceOf(Date);
   });
 
-  test("of a public client needs no secret, and PKCE does what a secret would", async () => {
+  test("redeems the code of a public client with PKCE and no secret", async () => {
     const got = await getCode(browser, publicClient);
     expect((await redeem(installation, publicClient, got)).status).toBe(200);
   });
@@ -89,26 +89,26 @@ describe("a code", () => {
   const cases: Readonly<Record<string, Record<string, string>>> = {
     "with another verifier (RFC 7636 §4.6)": { code_verifier: "x".repeat(43) },
     "with the challenge for a verifier": { code_verifier: "" },
-    "for another redirect (RFC 6749 §4.1.3)": { redirect_uri: "https://app.example.com/other" },
-    "that nobody issued": { code: "A".repeat(43) },
+    "for another redirect URI (RFC 6749 §4.1.3)": { redirect_uri: "https://app.example.com/other" },
+    "that was never issued": { code: "A".repeat(43) },
   };
-  test.each(Object.entries(cases))("%s is invalid", async (_title, changes) => {
+  test.each(Object.entries(cases))("rejects a code %s", async (_title, changes) => {
     const got = await getCode(browser, client);
     const { status, body } = await redeem(installation, client, got, changes);
     expect(status).toBe(400);
     expect(body["error"]).toMatch(/^invalid_(grant|request)$/);
-    // What was wrong with it was not its use.
+    // The rejected attempts did not consume the code.
     expect((await redeem(installation, client, got)).status).toBe(200);
   });
 
-  test("of one client is of no use to another (RFC 9700 §4.5)", async () => {
+  test("rejects a code that was issued to another client (RFC 9700 §4.5)", async () => {
     const other = await insertCodeClient(installation, account);
     const got = await getCode(browser, client);
     const { status, body } = await redeem(installation, { ...other, redirectUri: client.redirectUri }, got);
     expect([status, body["error"]]).toEqual([400, "invalid_grant"]);
   });
 
-  test("expires after a minute", async () => {
+  test("rejects an expired code", async () => {
     const got = await getCode(browser, client);
     await installation.database.pool.query(
       "update oidc_payload set expires_at = now() where model = 'AuthorizationCode'",
@@ -116,7 +116,7 @@ describe("a code", () => {
     expect((await redeem(installation, client, got)).body["error"]).toBe("invalid_grant");
   });
 
-  test("lives for 60 seconds and a refresh token for 30 days", async () => {
+  test("codes expire after 60 seconds and refresh tokens after 30 days", async () => {
     await installation.database.pool.query("delete from oidc_payload");
     const got = await getCode(browser, client);
     await redeem(installation, client, got);
@@ -130,7 +130,7 @@ describe("a code", () => {
     expect(rows[1]?.seconds).toBeLessThanOrEqual(30 * 86_400);
   });
 
-  test("brought again ends everything that was got with it (RFC 6749 §4.1.2)", async () => {
+  test("a second redemption of a code revokes all tokens issued for the code (RFC 6749 §4.1.2)", async () => {
     const own = await logIn(installation, await installation.newAccount());
     const got = await getCode(own, client);
     const { body } = await redeem(installation, client, got);
@@ -140,7 +140,7 @@ describe("a code", () => {
     expect((await refresh(installation, client, body.refresh_token)).body["error"]).toBe("invalid_grant");
   });
 
-  test(`redeemed ${AT_ONCE} times at once brings tokens exactly once, ${TIMES} times of ${TIMES}`, async () => {
+  test(`exactly one of ${AT_ONCE} concurrent redemptions of a code succeeds, in each of ${TIMES} rounds`, async () => {
     for (let time = 0; time < TIMES; time++) {
       const got = await getCode(browser, client, { prompt: "consent" });
       const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => redeem(installation, client, got)));
@@ -149,8 +149,8 @@ describe("a code", () => {
   });
 });
 
-describe("a refresh token", () => {
-  test("is replaced at every use, and each brings a working access token (RFC 9700 §4.14.2)", async () => {
+describe("refresh tokens", () => {
+  test("rotates the refresh token at every use and returns a valid access token (RFC 9700 §4.14.2)", async () => {
     let body = await fresh();
     for (let use = 0; use < 3; use++) {
       const before = body;
@@ -162,7 +162,7 @@ describe("a refresh token", () => {
     }
   });
 
-  test("used again ends the whole grant: the thief's tokens and the owner's", async () => {
+  test("reuse of a rotated refresh token revokes the grant with all its tokens", async () => {
     const first = await fresh();
     const second = (await refresh(installation, client, first.refresh_token)).body;
     expect((await refresh(installation, client, first.refresh_token)).body["error"]).toBe("invalid_grant");
@@ -170,7 +170,7 @@ describe("a refresh token", () => {
     expect([await isTokenValid(first.access_token), await isTokenValid(second.access_token)]).toEqual([false, false]);
   });
 
-  test(`used ${AT_ONCE} times at once is replaced exactly once, ${TIMES} times of ${TIMES}`, async () => {
+  test(`exactly one of ${AT_ONCE} concurrent uses of a refresh token succeeds, in each of ${TIMES} rounds`, async () => {
     for (let time = 0; time < TIMES; time++) {
       const { refresh_token: token } = await fresh();
       const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => refresh(installation, client, token)));
@@ -178,7 +178,7 @@ describe("a refresh token", () => {
     }
   }, 60_000);
 
-  test("may ask for less, and never for more (RFC 6749 §6)", async () => {
+  test("accepts a narrower scope and rejects a wider scope (RFC 6749 §6)", async () => {
     const { refresh_token: token } = await fresh();
     const more = await refresh(installation, client, token, { scope: "mcp.read mgmt.write" });
     expect([more.status, more.body["error"]]).toEqual([400, "invalid_scope"]);
@@ -188,20 +188,20 @@ describe("a refresh token", () => {
     expect(again.body["scope"]).toBe("mcp.read mcp.write");
   });
 
-  test("of one client is of no use to another", async () => {
+  test("rejects a refresh token that was issued to another client", async () => {
     const { refresh_token: token } = await fresh();
     const { status, body } = await refresh(installation, await insertCodeClient(installation, account), token);
     expect([status, body["error"]]).toEqual([400, "invalid_grant"]);
     expect((await refresh(installation, client, token)).status).toBe(200);
   });
 
-  test("of a public client is rotated too", async () => {
+  test("rotates the refresh token of a public client", async () => {
     const { refresh_token: token } = await fresh(publicClient);
     expect((await refresh(installation, publicClient, token)).status).toBe(200);
     expect((await refresh(installation, publicClient, token)).body["error"]).toBe("invalid_grant");
   });
 
-  test("is refused once the account is disabled, the client revoked or the grant taken back", async () => {
+  test("rejects a refresh token after the account is disabled, the client revoked or the grant revoked", async () => {
     const owner = await installation.newAccount();
     const own = await logIn(installation, owner);
     const revocable = await insertCodeClient(installation, account);
@@ -218,7 +218,7 @@ describe("a refresh token", () => {
     expect((await refresh(installation, client, byAccount.refresh_token)).body["error"]).toBe("invalid_grant");
   });
 
-  test("brings less once the client may have less, and nothing when nothing is left", async () => {
+  test("limits the scopes to those the client is still allowed to request, and fails when no scope remains", async () => {
     const narrowing = await insertCodeClient(installation, account);
     const own = await logIn(installation, await installation.newAccount());
     const { body } = await redeem(installation, narrowing, await getCode(own, narrowing));
@@ -236,13 +236,13 @@ describe("a refresh token", () => {
   });
 });
 
-describe("the audience of a code's tokens (RFC 8707, DESIGN §6)", () => {
+describe("audience of tokens from a code (RFC 8707, DESIGN §6)", () => {
   test.each([
     ["nothing", undefined, ""],
     ["the origin", "", ""],
     ["the origin with a slash", "/", ""],
     ["the runtime", "/mcp", "/mcp"],
-  ])("asked for %s", async (_title, asked, expected) => {
+  ])("uses the requested resource as the audience when the client requests %s", async (_title, asked, expected) => {
     const { issuer } = installation;
     const resource = asked === undefined ? undefined : issuer + asked;
     const got = await getCode(browser, client, { resource });
@@ -252,7 +252,7 @@ describe("the audience of a code's tokens (RFC 8707, DESIGN §6)", () => {
     expect(decodeJwt(String(later.body.access_token)).aud).toBe(issuer + expected);
   });
 
-  test("cannot be changed when the code or the refresh token is used", async () => {
+  test("rejects a token request for a resource other than that of the code", async () => {
     const { issuer } = installation;
     for (const resource of [issuer, `${issuer}/mcp/7`, "https://elsewhere.example"]) {
       const got = await getCode(browser, client, { resource: `${issuer}/mcp`, prompt: "consent" });
@@ -262,8 +262,8 @@ describe("the audience of a code's tokens (RFC 8707, DESIGN §6)", () => {
   });
 });
 
-describe("a client cannot", () => {
-  test("use a grant type that it was not given (RFC 6749 §5.2)", async () => {
+describe("token endpoint errors", () => {
+  test("rejects a grant type that the client is not allowed to use (RFC 6749 §5.2)", async () => {
     const plain = await installation.clients.create(account, "mcp.read");
     const answer = await postAs(installation, { ...plain, redirectUri: "" }, "/oauth2/token", {
       grant_type: "refresh_token",
@@ -272,20 +272,20 @@ describe("a client cannot", () => {
     expect([answer.status, answer.body["error"]]).toEqual([400, "unauthorized_client"]);
   });
 
-  test("get client credentials without a secret or a key", async () => {
+  test("rejects client credentials of a client without a secret or a key", async () => {
     const answer = await postAs(installation, publicClient, "/oauth2/token", { grant_type: "client_credentials" });
     expect(answer.status).toBe(400);
     expect(answer.body).not.toHaveProperty("access_token");
   });
 
-  test("leave out what the grant needs", async () => {
+  test("rejects a token request without the code or the refresh token", async () => {
     for (const form of [{ grant_type: "authorization_code" }, { grant_type: "refresh_token" }]) {
       const answer = await postAs(installation, client, "/oauth2/token", form);
       expect([answer.status, answer.body["error"]]).toEqual([400, "invalid_request"]);
     }
   });
 
-  test("be told by HTML what is wrong, whatever it accepts", async () => {
+  test("returns errors as JSON when the client accepts only HTML", async () => {
     const form = { grant_type: "authorization_code", code: "x", redirect_uri: client.redirectUri, code_verifier: "x" };
     const answer = await postAs(installation, client, "/oauth2/token", form, { accept: "text/html" });
     expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
@@ -294,7 +294,7 @@ describe("a client cannot", () => {
   });
 });
 
-test("neither a code nor a refresh token nor whose they are stands in the database", async () => {
+test("the database contains no code, refresh token, session cookie or account ID in plain text", async () => {
   const got = await getCode(browser, client);
   const { body } = await redeem(installation, client, got);
   const pending = await getCode(browser, client);
@@ -306,7 +306,7 @@ test("neither a code nor a refresh token nor whose they are stands in the databa
   }
 });
 
-test("stores nothing for a request without a decision", async () => {
+test("stores nothing for an authorization request before the person decides", async () => {
   await installation.database.pool.query("delete from oidc_payload");
   await browser.get(attempt(client, { prompt: "consent" }).path);
   await fetch(installation.issuer + attempt(client).path, { redirect: "manual" });

@@ -2,23 +2,25 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { Agent, type Dispatcher } from "undici";
 
-/** What is published at an address. */
+/** Response published at a URL. */
 export interface Published {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** Every https site there is, as far as a dispatcher sees. */
+/** Test double for every https site that the dispatcher connects to. */
 export interface DocumentHost {
   readonly dispatcher: Dispatcher;
   publish(address: string, published: Published): void;
-  /** The addresses that were fetched, in order. */
+  /** URLs fetched so far, in order. */
   fetched(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Stands for the sites of clients; the name is taken from the request, and TLS ends before it. */
+/**
+ * Starts a local server that replaces the sites of clients. It reads the host name from the request and uses no TLS.
+ */
 export async function startDocumentHost(): Promise<DocumentHost> {
   const published = new Map<string, Published>();
   const fetched: string[] = [];

@@ -38,7 +38,7 @@ function toClient(body: Record<string, unknown>): CodeClient {
   };
 }
 
-test("a public client registers itself, is approved by a person and gets tokens (RFC 7591)", async () => {
+test("a public client registers itself, receives approval from a person and redeems tokens (RFC 7591)", async () => {
   const { status, headers, body } = await register({
     client_name: "An agent's host",
     redirect_uris: [REDIRECT],
@@ -55,7 +55,7 @@ test("a public client registers itself, is approved by a person and gets tokens 
   expect((await refresh(installation, client, tokens["refresh_token"])).status).toBe(200);
 });
 
-test("one with a secret gets it once, keeps none here in plain, and must use the header", async () => {
+test("returns the secret of a registered client once, stores only its hash and requires it in the Authorization header", async () => {
   const { body } = await register({ redirect_uris: [REDIRECT], token_endpoint_auth_method: "client_secret_post" });
   expect(body).toMatchObject({ token_endpoint_auth_method: "client_secret_basic", client_secret_expires_at: 0 });
   const client = toClient(body);
@@ -82,60 +82,60 @@ describe("rejected registrations", () => {
       400,
       "invalid_client_metadata",
     ],
-    ["no redirect", { token_endpoint_auth_method: "none" }, 400, "invalid_redirect_uri"],
+    ["no redirect URI", { token_endpoint_auth_method: "none" }, 400, "invalid_redirect_uri"],
     [
-      "a host that the operator did not name",
+      "a host that is not in the allow list",
       { ...base, redirect_uris: ["https://evil.example/"] },
       400,
       "invalid_redirect_uri",
     ],
     [
-      "a named host and another",
+      "an allowed host together with a host that is not allowed",
       { ...base, redirect_uris: [REDIRECT, "https://evil.example/"] },
       400,
       "invalid_redirect_uri",
     ],
-    ["http to a named host", { ...base, redirect_uris: ["http://app.example.com/"] }, 400, "invalid_redirect_uri"],
+    ["http to an allowed host", { ...base, redirect_uris: ["http://app.example.com/"] }, 400, "invalid_redirect_uri"],
     [
       "a named host's neighbor",
       { ...base, redirect_uris: ["https://app.example.com.evil.example/"] },
       400,
       "invalid_redirect_uri",
     ],
-    ["a scheme that the operator did not name", { ...base, redirect_uris: ["other://x"] }, 400, "invalid_redirect_uri"],
+    ["a scheme that is not in the allow list", { ...base, redirect_uris: ["other://x"] }, 400, "invalid_redirect_uri"],
     ["a script", { ...base, redirect_uris: ["javascript:alert(1)"] }, 400, "invalid_redirect_uri"],
     ["a fragment", { ...base, redirect_uris: [`${REDIRECT}#x`] }, 400, "invalid_redirect_uri"],
-    ["a redirect that is no text", { ...base, redirect_uris: [1] }, 400, "invalid_redirect_uri"],
-    ["21 redirects", { ...base, redirect_uris: Array(21).fill(REDIRECT) }, 400, "invalid_redirect_uri"],
+    ["a redirect URI that is not a string", { ...base, redirect_uris: [1] }, 400, "invalid_redirect_uri"],
+    ["21 redirect URIs", { ...base, redirect_uris: Array(21).fill(REDIRECT) }, 400, "invalid_redirect_uri"],
     [
-      "a way to authenticate that we do not have",
+      "an unsupported authentication method",
       { ...base, token_endpoint_auth_method: "tls_client_auth" },
       400,
       "invalid_client_metadata",
     ],
     [
-      "keys at a plain address",
+      "a jwks_uri without https",
       { ...base, token_endpoint_auth_method: "private_key_jwt", jwks_uri: "http://a.example/" },
       400,
       "invalid_client_metadata",
     ],
-    ["a list", [], 400, "invalid_client_metadata"],
-    ["no JSON", "{", 400, "invalid_client_metadata"],
+    ["a JSON array", [], 400, "invalid_client_metadata"],
+    ["invalid JSON", "{", 400, "invalid_client_metadata"],
     ["more than 16 KiB", { ...base, client_name: "x".repeat(20_000) }, 413, "invalid_request"],
   ];
-  test.each(cases)("%s", async (_title, body, status, error) => {
+  test.each(cases)("rejects a registration with %s", async (_title, body, status, error) => {
     const answer = await register(body);
     expect([answer.status, answer.body["error"]]).toEqual([status, error]);
   });
 
-  test("a form is 415, GET is 405", async () => {
+  test("returns 415 for a form body and 405 for GET at the registration endpoint", async () => {
     expect((await register("a=b", { "content-type": "application/x-www-form-urlencoded" })).status).toBe(415);
     const read = await fetch(`${installation.issuer}/oauth2/register`);
     expect([read.status, read.headers.get("allow")]).toEqual([405, "POST"]);
   });
 });
 
-test("a client that registered itself gets no mgmt.admin, also from an administrator, and no client credentials", async () => {
+test("a dynamically registered client cannot get mgmt.admin or use client credentials", async () => {
   const client = toClient((await register({ redirect_uris: [REDIRECT] })).body);
   const admin = await logIn(installation, await installation.newAccount(true));
   await expect(getCode(admin, client, { scope: "mgmt.admin" })).rejects.toThrow("invalid_scope");
@@ -143,7 +143,7 @@ test("a client that registered itself gets no mgmt.admin, also from an administr
   expect([answer.status, answer.body["error"]]).toEqual([400, "unauthorized_client"]);
 });
 
-test("a client that nobody approves is forgotten after a day, and one that somebody approved stays", async () => {
+test("a registered client expires after 24 hours unless a person approves it", async () => {
   const [approved, other] = [
     toClient((await register({ redirect_uris: [REDIRECT] })).body),
     toClient((await register({ redirect_uris: [REDIRECT] })).body),
@@ -162,7 +162,7 @@ test("a client that nobody approves is forgotten after a day, and one that someb
   );
 });
 
-test("DYNAMIC_REGISTRATION=off removes the endpoint, also from the metadata", async () => {
+test("DYNAMIC_REGISTRATION=off removes the registration endpoint and its metadata entry", async () => {
   const closed = await startInstallation({
     registration: readConfig({ DYNAMIC_REGISTRATION: "off" }).dynamicRegistration,
   });
@@ -173,7 +173,7 @@ test("DYNAMIC_REGISTRATION=off removes the endpoint, also from the metadata", as
   await closed.close();
 });
 
-test("from one address at most 60 clients register in an hour", async () => {
+test("allows 60 registrations per hour from one address", async () => {
   const own = await startInstallation({
     registration: readConfig({}).dynamicRegistration,
   });

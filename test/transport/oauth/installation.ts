@@ -44,7 +44,7 @@ import { createTestDatabase } from "../../support/database.ts";
 
 const log = pino({ level: "silent" });
 
-/** One replica's verifier, with a listener of its own unless one is given. */
+/** Token verifier of one replica, with a separate database listener unless the caller passes one. */
 export interface Replica {
   readonly verifier: TokenVerifier;
   readonly keys: SigningKeys;
@@ -53,16 +53,16 @@ export interface Replica {
   close(): Promise<void>;
 }
 
-/** Accounts, clients, keys and a token endpoint on a database of their own. */
+/** Accounts, clients, keys and a token endpoint on a separate database. */
 export interface Installation {
   readonly database: Database;
   readonly databaseUrl: string;
-  /** `PUBLIC_URL`, where the token endpoint listens. */
+  /** `PUBLIC_URL`: the address of the token endpoint. */
   readonly issuer: string;
   readonly sealer: Sealer;
   readonly pepper: Buffer;
   readonly keys: SigningKeys;
-  /** What its OAuth server is made of, to make another one. */
+  /** Dependencies of the OAuth server, from which a test creates another server. */
   readonly serverDeps: OAuthServerDeps;
   readonly grants: Grants;
   readonly sessions: LoginSessions;
@@ -73,7 +73,7 @@ export interface Installation {
   readonly personalAccessTokens: PersonalAccessTokens;
   newAccount(isAdmin?: boolean): Promise<Account>;
   startReplica(listener?: RevocationListener): Promise<Replica>;
-  /** An access token by the token endpoint. */
+  /** Returns an access token from the token endpoint. */
   token(client: CreatedClient, form?: Readonly<Record<string, string>>): Promise<string>;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export function basic({ clientId, clientSecret }: CreatedClient): string {
   return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
 }
 
-/** Serves routes and nothing else over HTTP/1.1 and HTTP/2. */
+/** Serves only these routes over HTTP/1.1 and HTTP/2. */
 export async function serveAlone(
   routes: readonly Route[],
   host = "127.0.0.1",
@@ -216,7 +216,7 @@ export async function startInstallation({
   };
 }
 
-/** A connection row, as far as tokens care, and its own client. */
+/** Inserts a connection with the columns that tokens need, and optionally with its OAuth client. */
 export async function insertConnection(
   { database }: Installation,
   account: Account,

@@ -35,7 +35,7 @@ function revoke(token: unknown, by = client, more: Readonly<Record<string, strin
   return postAs(installation, by, "/oauth2/revoke", { token: String(token), ...more });
 }
 
-/** Tokens of a grant of their own, of somebody else's account. */
+/** Returns tokens of a new grant of another account. */
 async function tokens(of = client): Promise<Record<string, unknown>> {
   const browser = await logIn(installation, await installation.newAccount());
   return (await redeem(installation, of, await getCode(browser, of))).body;
@@ -44,7 +44,7 @@ async function tokens(of = client): Promise<Record<string, unknown>> {
 const INACTIVE = { active: false };
 
 describe("introspection (RFC 7662)", () => {
-  test("tells a client of its access token what stands in it", async () => {
+  test("returns the claims of an access token to the client that owns it", async () => {
     const { access_token: token } = await tokens();
     const { status, headers, body } = await introspect(token);
     expect(status).toBe(200);
@@ -57,7 +57,7 @@ describe("introspection (RFC 7662)", () => {
     expect(Number(body["exp"]) - Number(body["iat"])).toBe(3_600);
   });
 
-  test("tells a client of its refresh token, and whatever the hint says", async () => {
+  test("returns the state of a refresh token for every token_type_hint", async () => {
     const { refresh_token: token } = await tokens();
     for (const hint of ["refresh_token", "access_token", "something"]) {
       const { body } = await introspect(token, client, { token_type_hint: hint });
@@ -65,7 +65,7 @@ describe("introspection (RFC 7662)", () => {
     }
   });
 
-  test("tells an account's client of the account's personal access tokens", async () => {
+  test("returns the state of a personal access token to a client of the same account", async () => {
     const request = { scope: "mgmt.read", name: "", connectionId: undefined, expiresInDays: undefined };
     const { token, id } = await installation.personalAccessTokens.create(account, request);
     const { body } = await introspect(token);
@@ -73,19 +73,19 @@ describe("introspection (RFC 7662)", () => {
     expect(body).not.toHaveProperty("exp");
   });
 
-  test("tells an account's client of what another of its clients was given", async () => {
+  test("returns the state of an access token to another client of the same account", async () => {
     const other = await installation.clients.create(account, "mgmt.read");
     expect((await introspect(await installation.token(other))).body).toMatchObject({ client_id: other.clientId });
   });
 
-  test("reports foreign tokens as inactive", async () => {
+  test("reports the tokens of another account as inactive", async () => {
     const stranger = await insertCodeClient(installation, await installation.newAccount());
     const { access_token: access, refresh_token: refreshToken } = await tokens();
     expect((await introspect(access, stranger)).body).toEqual(INACTIVE);
     expect((await introspect(refreshToken, stranger)).body).toEqual(INACTIVE);
   });
 
-  test("tells a connection's own client of its tokens alone", async () => {
+  test("reports to the client of a connection only the tokens of that client", async () => {
     const secret = "a-secret-that-somebody-chose-for-it-1";
     const own = { clientId: "own_client_1", clientSecret: secret, redirectUri: "" };
     const secretHash = hashSecret(installation.pepper, secret);
@@ -96,14 +96,14 @@ describe("introspection (RFC 7662)", () => {
   });
 
   test.each(["", "x", "a.b.c", "x".repeat(10_000), "eyJhbGciOiJub25lIn0.e30."])(
-    "of %j says that it is not active",
+    "reports the invalid token %j as inactive",
     async (text) => {
       const { status, body } = await introspect(text || "none");
       expect([status, body]).toEqual([200, INACTIVE]);
     },
   );
 
-  test("reports a used, revoked or expired token only as inactive", async () => {
+  test("reports a used, revoked or expired token as inactive without further members", async () => {
     const { refresh_token: used } = await tokens();
     const { refresh_token: next } = (await refresh(installation, client, used)).body;
     expect((await introspect(used)).body).toEqual(INACTIVE);
@@ -111,7 +111,7 @@ describe("introspection (RFC 7662)", () => {
     expect((await introspect(next)).body).toEqual(INACTIVE);
   });
 
-  test("rejects public and anonymous clients, and requires a token", async () => {
+  test("rejects public clients, requests without credentials and requests without a token", async () => {
     const { access_token: token } = await tokens(publicClient);
     expect((await introspect(token, publicClient)).status).toBe(401);
     expect((await fetch(`${installation.issuer}/oauth2/introspect`, { method: "POST" })).status).toBe(401);
@@ -121,27 +121,27 @@ describe("introspection (RFC 7662)", () => {
 });
 
 describe("revocation (RFC 7009)", () => {
-  test("of an access token refuses it, and leaves the grant", async () => {
+  test("revoking an access token invalidates only that token and keeps the grant", async () => {
     const { access_token: access, refresh_token: refreshToken } = await tokens();
     expect((await revoke(access)).status).toBe(200);
     await until(async () => (await introspect(access)).body["active"] === false);
     expect((await refresh(installation, client, refreshToken)).status).toBe(200);
   });
 
-  test("of a refresh token ends the grant with all its tokens (§2.1)", async () => {
+  test("revoking a refresh token revokes the grant with all its tokens (§2.1)", async () => {
     const { access_token: access, refresh_token: refreshToken } = await tokens();
     expect((await revoke(refreshToken)).status).toBe(200);
     expect((await refresh(installation, client, refreshToken)).body["error"]).toBe("invalid_grant");
     expect((await introspect(access)).body).toEqual(INACTIVE);
   });
 
-  test("is open to a public client for its own tokens", async () => {
+  test("lets a public client revoke its tokens", async () => {
     const { refresh_token: token } = await tokens(publicClient);
     expect((await revoke(token, publicClient)).status).toBe(200);
     expect((await refresh(installation, publicClient, token)).body["error"]).toBe("invalid_grant");
   });
 
-  test("of another client's token is refused, and the token lives (§2.1)", async () => {
+  test("rejects the revocation of a token of another client and keeps that token valid (§2.1)", async () => {
     const { access_token: access, refresh_token: refreshToken } = await tokens();
     const stranger = await insertCodeClient(installation, await installation.newAccount());
     for (const token of [access, refreshToken]) {
@@ -152,12 +152,12 @@ describe("revocation (RFC 7009)", () => {
     expect((await refresh(installation, client, refreshToken)).status).toBe(200);
   });
 
-  test("of what is no token, or one no more, is 200 (§2.2)", async () => {
+  test("returns 200 for an unknown token and for a token that is already revoked (§2.2)", async () => {
     const { refresh_token: token } = await tokens();
     for (const text of ["none", token, token]) expect((await revoke(text)).status).toBe(200);
   });
 
-  test("needs a client and a token; an unknown hint is passed over", async () => {
+  test("requires a client, a token and POST, and ignores an unknown token_type_hint", async () => {
     expect((await fetch(`${installation.issuer}/oauth2/revoke`, { method: "POST" })).status).toBe(401);
     expect((await postAs(installation, client, "/oauth2/revoke", {})).status).toBe(400);
     expect((await revoke("none", client, { token_type_hint: "something" })).status).toBe(200);

@@ -23,7 +23,7 @@ async function register(redirectUris: readonly string[]): Promise<CodeClient | s
   return { clientId: String(body["client_id"]), clientSecret: undefined, redirectUri: redirectUris[0] ?? "" };
 }
 
-/** The redirect URIs that each host sends when it registers. */
+/** Redirect URIs that each known host sends in its registration. */
 const HOSTS: Readonly<Record<string, readonly string[]>> = {
   "Claude (claude.ai)": ["https://claude.ai/api/mcp/auth_callback"],
   "Claude (claude.com)": ["https://claude.com/api/mcp/auth_callback"],
@@ -45,8 +45,8 @@ const HOSTS: Readonly<Record<string, readonly string[]>> = {
   "a program on the user's machine": ["http://localhost:3334/oauth/callback"],
 };
 
-describe.each(Object.entries(HOSTS))("by default %s", (_host, redirectUris) => {
-  test("registers itself and gets tokens at each of its redirects", async () => {
+describe.each(Object.entries(HOSTS))("registration of %s with the default configuration", (_host, redirectUris) => {
+  test("lets the host register and redeem codes at each of its redirect URIs", async () => {
     const client = await register(redirectUris);
     if (typeof client === "string") throw new Error(client);
     for (const redirectUri of redirectUris) {
@@ -57,14 +57,14 @@ describe.each(Object.entries(HOSTS))("by default %s", (_host, redirectUris) => {
   });
 });
 
-test("a program whose usual port is taken uses another port of the loopback address (RFC 8252 §7.3)", async () => {
+test("accepts any port for a registered loopback redirect URI (RFC 8252 §7.3)", async () => {
   const client = await register(["http://127.0.0.1/", "http://127.0.0.1:33418/"]);
   if (typeof client === "string") throw new Error(client);
   const used = { ...client, redirectUri: "http://127.0.0.1:59656/" };
   expect((await redeem(installation, used, await getCode(browser, used))).status).toBe(200);
 });
 
-test("a site that forwards to a program asks for consent every time", async () => {
+test("requires consent every time for a site that forwards the code to a local program", async () => {
   const client = await register(["https://vscode.dev/redirect"]);
   if (typeof client === "string") throw new Error(client);
   await getCode(browser, client);
@@ -73,7 +73,7 @@ test("a site that forwards to a program asks for consent every time", async () =
   expect(again.text).toContain("/oauth2/consent");
 });
 
-describe("by default nobody else registers:", () => {
+describe("default registration rule", () => {
   test.each([
     "https://app.example.com/callback",
     "https://claude.ai/api/mcp/auth_callback/other",
@@ -86,14 +86,14 @@ describe("by default nobody else registers:", () => {
     "https://vscode.dev/redirect?url=https://evil.example",
     "cursor-evil://anysphere.cursor-mcp/oauth/callback",
     "http://127.0.0.1.evil.example/",
-  ])("%s", async (uri) => {
+  ])("rejects a registration with the redirect URI %s", async (uri) => {
     expect(await register([uri])).toBe("invalid_redirect_uri");
     expect(await register(["http://127.0.0.1/", uri])).toBe("invalid_redirect_uri");
   });
 });
 
 describe("DYNAMIC_REGISTRATION", () => {
-  test("takes a list in addition to the known hosts", () => {
+  test("accepts additional hosts and schemes together with the known hosts", () => {
     expect(readConfig({ DYNAMIC_REGISTRATION: "known,App.example.com,zed:" }).dynamicRegistration).toEqual({
       hosts: new Set(["app.example.com"]),
       schemes: new Set(["zed:"]),
@@ -103,12 +103,12 @@ describe("DYNAMIC_REGISTRATION", () => {
     });
   });
 
-  test("a list without known allows only its items", () => {
+  test("allows only the listed hosts and schemes when the list omits known", () => {
     const rule = readConfig({ DYNAMIC_REGISTRATION: "app.example.com" }).dynamicRegistration;
     expect(rule).toMatchObject({ allowsLoopback: false, allowsKnown: false, allowsAny: false });
   });
 
-  test("open lets every valid redirect register", async () => {
+  test("open accepts every valid redirect URI", async () => {
     const open = await startInstallation({
       registration: readConfig({ DYNAMIC_REGISTRATION: "open" }).dynamicRegistration,
     });
@@ -123,7 +123,7 @@ describe("DYNAMIC_REGISTRATION", () => {
   });
 
   test.each(["off,loopback", "open,known", "https:", "https://app.example.com", "app example"])(
-    "rejects %s and names what is wrong",
+    "rejects the value %s and names the invalid item",
     (value) => {
       expect(() => readConfig({ DYNAMIC_REGISTRATION: value })).toThrow(
         /^DYNAMIC_REGISTRATION contains ".+"; it must be known, off, open, or a list/,

@@ -36,7 +36,7 @@ interface Wish {
   readonly of?: CodeClient;
 }
 
-/** A client's assertion as RFC 7523 §3 has it, changed as told; undefined leaves a claim out. */
+/** Signs a client assertion (RFC 7523 §3) with the given changes; undefined omits a claim. */
 function assertion({ claims = {}, key = pair.privateKey, header = {}, of = client }: Wish = {}): Promise<string> {
   const now = Math.floor(Date.now() / 1_000);
   const { issuer } = installation;
@@ -61,46 +61,49 @@ function ask(text: string, more: Readonly<Record<string, string>> = {}, of = cli
   return postAs(installation, of, "/oauth2/token", form);
 }
 
-test.each(["", "/oauth2/token"])("a client that signs gets a token; the audience is the issuer%s", async (path) => {
-  const text = await assertion({ claims: { aud: installation.issuer + path } });
-  const { status, body } = await ask(text, { scope: "mgmt.read" });
-  expect(status).toBe(200);
-  expect(body).toMatchObject({ scope: "mgmt.read", token_type: "Bearer" });
-});
+test.each(["", "/oauth2/token"])(
+  "a client authenticates with a signed assertion whose audience is the issuer%s",
+  async (path) => {
+    const text = await assertion({ claims: { aud: installation.issuer + path } });
+    const { status, body } = await ask(text, { scope: "mgmt.read" });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ scope: "mgmt.read", token_type: "Bearer" });
+  },
+);
 
-test("a client that signs redeems codes", async () => {
+test("a client that authenticates with private_key_jwt redeems a code", async () => {
   const got = await getCode(await logIn(installation, account), client);
   const signed = { client_assertion: await assertion(), client_assertion_type: TYPE };
   expect((await redeem(installation, client, got, signed)).status).toBe(200);
 });
 
-describe("RFC 7523 §3: an assertion is refused with invalid_client", () => {
+describe("client assertions (RFC 7523 §3)", () => {
   const now = (): number => Math.floor(Date.now() / 1_000);
   const cases: Readonly<Record<string, () => Promise<string>>> = {
     "that has expired": () => assertion({ claims: { exp: now() - 60, iat: now() - 120 } }),
-    "that does not end": () => assertion({ claims: { exp: undefined } }),
+    "without an expiry": () => assertion({ claims: { exp: undefined } }),
     "for another server": () => assertion({ claims: { aud: "https://elsewhere.example" } }),
-    "for nobody": () => assertion({ claims: { aud: undefined } }),
-    "by another issuer": () => assertion({ claims: { iss: "somebody" } }),
-    "without an identifier": () => assertion({ claims: { jti: undefined } }),
-    "that another key signed": async () => assertion({ key: (await generateKeyPair("ES256")).privateKey }),
-    "of another algorithm": async () =>
+    "without an audience": () => assertion({ claims: { aud: undefined } }),
+    "from another issuer": () => assertion({ claims: { iss: "somebody" } }),
+    "without a jti claim": () => assertion({ claims: { jti: undefined } }),
+    "signed with another key": async () => assertion({ key: (await generateKeyPair("ES256")).privateKey }),
+    "signed with another algorithm": async () =>
       assertion({ key: (await generateKeyPair("PS256")).privateKey, header: { alg: "PS256" } }),
     "signed with a secret": async () =>
       new SignJWT({ iss: client.clientId, sub: client.clientId, aud: installation.issuer, jti: "x", exp: now() + 60 })
         .setProtectedHeader({ alg: "HS256" })
         .sign(new TextEncoder().encode(JSON.stringify(publicJwk))),
-    "that is not signed": async () => `${(await assertion()).split(".").slice(0, 2).join(".")}.`,
-    "that was changed": async () => `${(await assertion()).slice(0, -4)}AAAA`,
+    "without a signature": async () => `${(await assertion()).split(".").slice(0, 2).join(".")}.`,
+    "with a changed signature": async () => `${(await assertion()).slice(0, -4)}AAAA`,
   };
-  test.each(Object.entries(cases))("%s", async (_title, make) => {
+  test.each(Object.entries(cases))("rejects an assertion %s with invalid_client", async (_title, make) => {
     const { status, headers, body } = await ask(await make());
     expect([status, body["error"]]).toEqual([401, "invalid_client"]);
     expect(headers.get("www-authenticate")).toMatch(/^Basic /);
   });
 });
 
-test("an assertion counts once: of 12 at once one, and none later (RFC 7523 §3, jti)", async () => {
+test("accepts an assertion exactly once when 12 requests send it concurrently, and rejects later reuse (RFC 7523 §3, jti)", async () => {
   const text = await assertion();
   const answers = await Promise.all(Array.from({ length: 12 }, () => ask(text)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -108,7 +111,7 @@ test("an assertion counts once: of 12 at once one, and none later (RFC 7523 §3,
   expect((await ask(text)).status).toBe(401);
 });
 
-test("an assertion needs its type, and comes with no other credentials", async () => {
+test("requires client_assertion_type and rejects an assertion combined with other credentials", async () => {
   const form = { grant_type: "client_credentials", client_assertion: await assertion() };
   expect((await postAs(installation, client, "/oauth2/token", form)).status).toBe(400);
   const other = await installation.clients.create(account, "mgmt.read");
@@ -122,7 +125,7 @@ test("an assertion needs its type, and comes with no other credentials", async (
   expect([both.status, both.body["error"]]).toEqual([400, "invalid_request"]);
 });
 
-test("a client that signs is not believed by its name, and one with a secret not by a signature", async () => {
+test("rejects a private_key_jwt client without an assertion, and an assertion of a client that uses a secret", async () => {
   const named = await postAs(installation, client, "/oauth2/token", { grant_type: "client_credentials" });
   expect([named.status, named.body["error"]]).toEqual([401, "invalid_client"]);
   const secret = await insertCodeClient(installation, account);
@@ -131,7 +134,7 @@ test("a client that signs is not believed by its name, and one with a secret not
   expect((await ask(text, {}, unnamed)).body["error"]).toBe("invalid_client");
 });
 
-test("a client's document can name its keys by address; they are fetched like the document", async () => {
+test("fetches the jwks_uri of a client metadata document and verifies assertions with those keys", async () => {
   const clientId = "https://signing.example.com/metadata.json";
   const document: CodeClient = { clientId, clientSecret: undefined, redirectUri: "https://app.example.com/callback" };
   host.publish(clientId, {
@@ -150,7 +153,7 @@ test("a client's document can name its keys by address; they are fetched like th
   expect((await redeem(installation, document, got, signed)).status).toBe(200);
 });
 
-test("guesses at a signature are slowed like guesses at a secret", async () => {
+test("rate limits failed client assertions of one client", async () => {
   const victim = await insertCodeClient(installation, account, { method: "private_key_jwt", jwks: { keys: [] } });
   const statuses: number[] = [];
   for (let at = 0; at < 62; at++) statuses.push((await ask(await assertion({ of: victim }), {}, victim)).status);

@@ -28,7 +28,7 @@ function ask(secret: string, parameters: Readonly<Record<string, string>>): Prom
   return oauth.clientCredentialsGrantRequest(server, client, oauth.ClientSecretBasic(secret), form, insecure);
 }
 
-test("a standard client library discovers the server, gets a token and finds it to be a proper access token", async () => {
+test("a standard client library discovers the server, gets a token and validates it as an access token (RFC 9068)", async () => {
   const resource = `${installation.issuer}/mcp`;
   const response = await ask(created.clientSecret, { scope: "mgmt.read", resource });
   const answer = await oauth.processClientCredentialsResponse(server, { client_id: created.clientId }, response);
@@ -40,7 +40,7 @@ test("a standard client library discovers the server, gets a token and finds it 
   expect(claims).toMatchObject({ client_id: created.clientId, scope: "mgmt.read", token_use: "access" });
 });
 
-test("a standard client library understands the refusals", async () => {
+test("a standard client library parses the error responses", async () => {
   const client = { client_id: created.clientId };
   const scope = await ask(created.clientSecret, { scope: "mgmt.destroy" });
   await expect(oauth.processClientCredentialsResponse(server, client, scope)).rejects.toMatchObject({
@@ -53,7 +53,7 @@ test("a standard client library understands the refusals", async () => {
   });
 });
 
-describe("the code flow, by client libraries that know nothing of us", () => {
+describe("authorization code flow with standard client libraries", () => {
   let account: Account;
   let client: CodeClient;
   let browser: Browser;
@@ -63,14 +63,14 @@ describe("the code flow, by client libraries that know nothing of us", () => {
     browser = await logIn(installation, account);
   });
 
-  /** Opens an authorization address and allows what it asks for; where the browser is sent then. */
+  /** Opens an authorization URL, approves the request and returns the URL of the redirect. */
   async function allow(address: URL): Promise<URL> {
     const page = await browser.get(address.pathname + address.search);
     const answer = page.status === 200 ? await decide(browser, page) : page;
     return new URL(answer.location);
   }
 
-  test("oauth4webapi: authorization, iss, code, refresh, introspection and revocation", async () => {
+  test("oauth4webapi completes authorization with iss, redeems the code, refreshes, introspects and revokes tokens", async () => {
     const verifier = oauth.generateRandomCodeVerifier();
     const state = oauth.generateRandomState();
     const address = new URL(String(server.authorization_endpoint));
@@ -119,7 +119,7 @@ describe("the code flow, by client libraries that know nothing of us", () => {
     expect(await look()).toMatchObject({ active: false });
   });
 
-  test("openid-client: discovery by RFC 8414, authorization, code and refresh", async () => {
+  test("openid-client discovers the server (RFC 8414), completes authorization, redeems the code and refreshes the token", async () => {
     const config = await openid.discovery(
       new URL(installation.issuer),
       client.clientId,
@@ -144,7 +144,7 @@ describe("the code flow, by client libraries that know nothing of us", () => {
   });
 });
 
-test("the metadata (RFC 8414) names what there is and nothing else", async () => {
+test("the authorization server metadata (RFC 8414) lists exactly the supported features", async () => {
   const { issuer } = installation;
   const response = await fetch(`${issuer}/.well-known/oauth-authorization-server`);
   expect(response.headers.get("content-type")).toMatch(/^application\/json/);

@@ -26,7 +26,7 @@ afterAll(async () => {
   await installation.close();
 });
 
-/** An address of this machine that is not loopback; machines without any skip the tests that need it. */
+/** A non-loopback IPv4 address of this machine; tests that need one are skipped on machines without it. */
 const outward = Object.values(networkInterfaces())
   .flat()
   .find((address) => address?.family === "IPv4" && !address.internal)?.address;
@@ -59,14 +59,14 @@ async function post(
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
-test("a token request in clear from another machine is refused, with any credentials", async ({ skip }) => {
+test("rejects a token request without TLS from another machine, with any credentials", async ({ skip }) => {
   const host = outward ?? skip(NO_ADDRESS);
   const port = await serve(oauthServer(), host);
   expect(await post(host, port)).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   expect((await post(host, port, { "x-forwarded-proto": "https" })).status).toBe(400);
 });
 
-test("trusts a trusted proxy that reports https", async ({ skip }) => {
+test("accepts a token request over http from a trusted proxy that reports https", async ({ skip }) => {
   const host = outward ?? skip(NO_ADDRESS);
   const port = await serve(oauthServer({ trustProxy: true }), host);
   expect((await post(host, port, { "x-forwarded-proto": "https" })).status).toBe(200);
@@ -74,25 +74,25 @@ test("trusts a trusted proxy that reports https", async ({ skip }) => {
   expect((await post(host, port)).status).toBe(400);
 });
 
-test("a trusted proxy on this machine that says http is believed", async () => {
+test("rejects a token request for which a trusted proxy on loopback reports http", async () => {
   const port = await serve(oauthServer({ trustProxy: true }));
   expect((await post("127.0.0.1", port, { "x-forwarded-proto": "http" })).status).toBe(400);
   expect((await post("127.0.0.1", port, { "x-forwarded-proto": "https" })).status).toBe(200);
   expect((await post("127.0.0.1", port)).status).toBe(200);
 });
 
-test("a header of forwarding is nobody's word without a trusted proxy", async () => {
+test("ignores X-Forwarded-Proto without a trusted proxy", async () => {
   const port = await serve(oauthServer());
   expect((await post("127.0.0.1", port, { "x-forwarded-proto": "http" })).status).toBe(200);
 });
 
-test("two Authorization headers are no credentials", async () => {
+test("rejects a token request with two Authorization headers", async () => {
   const port = await serve(oauthServer());
   const { status } = await post("127.0.0.1", port, { authorization: [basic(client), "Basic YTpi"] });
   expect(status).toBe(401);
 });
 
-test("guesses are counted for the caller that the trusted proxy names", async () => {
+test("counts failed client authentication per address that the trusted proxy reports", async () => {
   const port = await serve(oauthServer({ trustProxy: true }));
   const from = async (address: string, clientSecret: string) => {
     const authorization = basic({ ...client, clientSecret });
@@ -104,7 +104,7 @@ test("guesses are counted for the caller that the trusted proxy names", async ()
   expect(await from("192.0.2.7", client.clientSecret)).toBe(200);
 });
 
-test("HTTP/2 gets the same tokens and the same refusals", async () => {
+test("the token endpoint returns the same tokens and errors over HTTP/2", async () => {
   const session = connectHttp2(`http://127.0.0.1:${await serve(oauthServer())}`);
   const ask = async (form: string): Promise<[unknown, Record<string, unknown>]> => {
     const headers = { ":method": "POST", ":path": "/oauth2/token", authorization: basic(client), "content-type": FORM };
@@ -131,7 +131,7 @@ test("HTTP/2 gets the same tokens and the same refusals", async () => {
   session.close();
 });
 
-test("a caller that disconnects during its form affects no other caller", async () => {
+test("a client that disconnects while it sends a form does not affect other clients", async () => {
   const errors: unknown[] = [];
   const port = await serve(
     createOAuthRoutes({
@@ -150,7 +150,7 @@ test("a caller that disconnects during its form affects no other caller", async 
   expect(errors).toEqual([]);
 });
 
-test("while the database is away the answer is 503 with Retry-After, and no counted failure", async () => {
+test("returns 503 with Retry-After while the database is unreachable, and does not count failed authentication", async () => {
   const away = await openDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", poolSize: 1 });
   const port = await serve(oauthServer({ clients: createClientStore(away) }));
   for (let attempt = 0; attempt < 70; attempt++) {

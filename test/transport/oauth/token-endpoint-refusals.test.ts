@@ -20,32 +20,37 @@ function ask(form: string, headers: Readonly<Record<string, string>> = {}): Prom
   return askToken(installation, client, form, headers);
 }
 
-describe("a request that is not as it should be", () => {
+describe("invalid token requests", () => {
   const cases: readonly (readonly [title: string, form: string, status: number, error: string])[] = [
     ["an unknown scope", grant("&scope=mgmt.read+mgmt.destroy"), 400, "invalid_scope"],
-    ["a scope that the client was not given", grant("&scope=mcp.write"), 400, "invalid_scope"],
-    ["a scope in other letters", grant("&scope=MGMT.READ"), 400, "invalid_scope"],
+    ["a scope that the client is not allowed to request", grant("&scope=mcp.write"), 400, "invalid_scope"],
+    ["a scope in upper case", grant("&scope=MGMT.READ"), 400, "invalid_scope"],
     ["scopes joined by a comma", grant("&scope=mgmt.read,mgmt.write"), 400, "invalid_scope"],
-    ["mgmt.admin for a client without it", grant("&scope=mgmt.admin"), 400, "invalid_scope"],
+    ["mgmt.admin for a client without that scope", grant("&scope=mgmt.admin"), 400, "invalid_scope"],
     ["a scope with a line break", grant("&scope=mgmt.read%0Amgmt.write"), 400, "invalid_scope"],
     ["no grant type", "scope=mgmt.read", 400, "invalid_request"],
     ["an empty form", "", 400, "invalid_request"],
     ["another grant type", "grant_type=password&username=a&password=b", 400, "unsupported_grant_type"],
-    ["a grant type that the client was not given", "grant_type=authorization_code&code=x", 400, "unauthorized_client"],
+    [
+      "a grant type that the client is not allowed to use",
+      "grant_type=authorization_code&code=x",
+      400,
+      "unauthorized_client",
+    ],
     ["the implicit grant", "grant_type=implicit", 400, "unsupported_grant_type"],
-    ["a grant type given twice", grant("&grant_type=client_credentials"), 400, "invalid_request"],
-    ["a scope given twice", grant("&scope=mgmt.read&scope=mgmt.write"), 400, "invalid_request"],
-    ["an unknown parameter given twice", grant("&x=1&x=2"), 400, "invalid_request"],
-    ["a second way to authenticate", grant("&client_secret=x"), 400, "invalid_request"],
+    ["a repeated grant type", grant("&grant_type=client_credentials"), 400, "invalid_request"],
+    ["a repeated scope", grant("&scope=mgmt.read&scope=mgmt.write"), 400, "invalid_request"],
+    ["a repeated unknown parameter", grant("&x=1&x=2"), 400, "invalid_request"],
+    ["a second authentication method", grant("&client_secret=x"), 400, "invalid_request"],
     ["another client's id in the form", grant("&client_id=somebody"), 400, "invalid_request"],
     ["a foreign resource", grant("&resource=https%3A%2F%2Felsewhere.example%2Fmcp"), 400, "invalid_target"],
-    ["a resource that is no address", grant("&resource=mcp"), 400, "invalid_target"],
+    ["a resource that is not a URL", grant("&resource=mcp"), 400, "invalid_target"],
     ["two resources", grant("&resource=a&resource=b"), 400, "invalid_target"],
     ["a form of more than 16 KiB", grant(`&x=${"a".repeat(20_000)}`), 413, "invalid_request"],
     ["a form of more than a megabyte", grant(`&x=${"a".repeat(3_000_000)}`), 413, "invalid_request"],
   ];
   for (const [title, form, status, error] of cases) {
-    test(`${title} is ${status} ${error}`, async () => {
+    test(`returns ${status} ${error} for ${title}`, async () => {
       const answer = await ask(form, { accept: "text/html" });
       expect(answer.status).toBe(status);
       expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
@@ -54,11 +59,11 @@ describe("a request that is not as it should be", () => {
     });
   }
 
-  test("a prototype's name is a parameter like any other", async () => {
+  test("accepts __proto__ and constructor as unknown parameters", async () => {
     expect((await ask(grant("&__proto__=1&constructor=2"))).status).toBe(200);
   });
 
-  test("a foreign resource on a host whose name begins with ours is refused", async () => {
+  test("rejects a resource whose host only begins with the host of the issuer, and a resource with an invalid path", async () => {
     for (const resource of [
       `${installation.issuer}.evil.example/mcp`,
       `${installation.issuer}/mcp/0`,
@@ -69,7 +74,7 @@ describe("a request that is not as it should be", () => {
     }
   });
 
-  test("a body that is no form is 415", async () => {
+  test("returns 415 for a body that is not a form", async () => {
     for (const type of [
       "application/json",
       "text/plain",
@@ -83,7 +88,7 @@ describe("a request that is not as it should be", () => {
     }
   });
 
-  test("GET and other methods are 405 with Allow", async () => {
+  test("returns 405 with an Allow header for methods other than POST", async () => {
     for (const method of ["GET", "PUT", "DELETE", "OPTIONS"]) {
       const response = await fetch(`${installation.issuer}/oauth2/token`, {
         method,
@@ -95,7 +100,7 @@ describe("a request that is not as it should be", () => {
     }
   });
 
-  test("the path in other letters or with a slash at its end is 404", async () => {
+  test("returns 404 for the token path in another case or with a trailing slash", async () => {
     for (const path of ["/OAUTH2/TOKEN", "/oauth2/Token", "/oauth2/token/", "/oauth2", "/oauth2/token%2f"]) {
       const response = await fetch(installation.issuer + path, {
         method: "POST",
@@ -106,7 +111,7 @@ describe("a request that is not as it should be", () => {
     }
   });
 
-  test("many forms at once on one connection each get their own answer", async () => {
+  test("returns the matching response to each of 40 concurrent token requests", async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, at) => ask(at % 2 === 0 ? grant() : grant("&scope=no"))),
     );
@@ -114,7 +119,7 @@ describe("a request that is not as it should be", () => {
   });
 });
 
-test("a connection serves the next request after a form that was too large", async () => {
+test("keeps a connection usable after rejecting a form that is too large", async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const post = (body: string): Promise<number> =>
     new Promise((resolve, reject) => {

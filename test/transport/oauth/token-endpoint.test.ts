@@ -21,8 +21,8 @@ function ask(form: string, headers: Readonly<Record<string, string>> = {}): Prom
   return askToken(installation, client, form, headers);
 }
 
-describe("a granted request", () => {
-  test("answers exactly the members of the spec", async () => {
+describe("successful token requests", () => {
+  test("returns exactly the response members that the specification defines", async () => {
     const { status, headers, body } = await ask(grant("&scope=mgmt.read+mgmt.write"));
     expect(status).toBe(200);
     expect(Object.keys(body)).toEqual(["access_token", "token_type", "expires_in", "scope"]);
@@ -31,7 +31,7 @@ describe("a granted request", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  test("yields an ES256 at+jwt with exactly the claims of the spec's table and the design's additions", async () => {
+  test("issues an ES256 at+jwt with exactly the claims that the specification and the design define", async () => {
     const { body } = await ask(grant("&scope=mgmt.read"));
     const token = String(body.access_token);
     expect(decodeProtectedHeader(token)).toEqual({ alg: "ES256", typ: "at+jwt", kid: expect.any(String) as string });
@@ -51,7 +51,7 @@ describe("a granted request", () => {
     });
   });
 
-  test("verifies against the published keys, found through the published metadata", async () => {
+  test("issues a token that verifies against the published keys that the metadata names", async () => {
     const metadata = (await (
       await fetch(`${installation.issuer}/.well-known/oauth-authorization-server`)
     ).json()) as Record<string, string>;
@@ -65,7 +65,7 @@ describe("a granted request", () => {
     expect(payload.sub).toBe(account.id);
   });
 
-  test("gives all scopes of the client, and names them, when none is asked for", async () => {
+  test("grants and returns all scopes of the client when the request names none", async () => {
     for (const form of [grant(), grant("&scope=")]) {
       const { status, body } = await ask(form);
       expect(status).toBe(200);
@@ -73,13 +73,13 @@ describe("a granted request", () => {
     }
   });
 
-  test("lets an administrator's client ask for less than mgmt.admin", async () => {
+  test("issues a token with fewer scopes to a client of an administrator on request", async () => {
     const admin = await installation.clients.create(account, "mgmt.admin");
     const { body } = await ask(grant("&scope=mgmt.read"), { authorization: basic(admin) });
     expect(body.scope).toBe("mgmt.read");
   });
 
-  test("binds the audience to the resource asked for", async () => {
+  test("sets the audience to the requested resource", async () => {
     const { issuer } = installation;
     for (const [resource, audience] of [
       [issuer, issuer],
@@ -92,7 +92,7 @@ describe("a granted request", () => {
     }
   });
 
-  test("takes form-encoded Basic parts, an Origin header and a caller that prefers HTML", async () => {
+  test("accepts form-encoded Basic credentials, an Origin header and an Accept header that prefers HTML", async () => {
     const encoded = { clientId: client.clientId.replace("_", "%5F"), clientSecret: client.clientSecret };
     const { status, headers } = await ask(grant(), {
       authorization: basic(encoded),
@@ -104,7 +104,7 @@ describe("a granted request", () => {
     expect(headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  test("binds the tokens of a connection's own client to the connection", async () => {
+  test("binds the tokens of a connection's OAuth client to that connection", async () => {
     const own = { clientId: "own_client", clientSecret: "a-secret-that-somebody-chose-for-it-0" };
     const secretHash = hashSecret(installation.pepper, own.clientSecret);
     const id = await insertConnection(installation, account, {
@@ -122,7 +122,7 @@ describe("a granted request", () => {
   });
 });
 
-describe("a client that does not prove who it is gets 401 invalid_client and a Basic challenge", () => {
+describe("client authentication at the token endpoint", () => {
   const encode = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
   const cases: Readonly<Record<string, () => string>> = {
     "another scheme": () => "Bearer x",
@@ -133,16 +133,16 @@ describe("a client that does not prove who it is gets 401 invalid_client and a B
     "no client": () => encode(`:${client.clientSecret}`),
     "an unknown client": () => encode("nobody:nothing"),
     "a wrong secret": () => encode(`${client.clientId}:wrong`),
-    "a secret in other letters": () => encode(`${client.clientId}:${client.clientSecret.toUpperCase()}`),
+    "a secret in upper case": () => encode(`${client.clientId}:${client.clientSecret.toUpperCase()}`),
     "a broken percent-encoding": () => encode(`${client.clientId}:%zz`),
     "a NUL in the client id": () => encode(`${client.clientId}\0:${client.clientSecret}`),
     "an encoded NUL in the client id": () => encode(`%00:${client.clientSecret}`),
-    "the stored hash for a secret": () =>
+    "the stored hash of the secret": () =>
       encode(`${client.clientId}:${hashSecret(installation.pepper, client.clientSecret).toString("base64url")}`),
     "a credential of 5,000 characters": () => encode("a".repeat(5_000) + ":b"),
   };
   for (const [name, authorization] of Object.entries(cases)) {
-    test(name, async () => {
+    test(`returns 401 invalid_client and a Basic challenge for ${name}`, async () => {
       const { status, headers, body } = await ask(grant(), { authorization: authorization() });
       expect(status).toBe(401);
       expect(headers.get("www-authenticate")).toMatch(/^Basic /);
@@ -150,7 +150,7 @@ describe("a client that does not prove who it is gets 401 invalid_client and a B
     });
   }
 
-  test("no credentials at all, or credentials in the form", async () => {
+  test("returns 401 and a Basic challenge for missing credentials and for credentials in the form", async () => {
     for (const body of [grant(), `${grant()}&client_id=${client.clientId}&client_secret=${client.clientSecret}`]) {
       const response = await fetch(`${installation.issuer}/oauth2/token`, {
         method: "POST",
@@ -162,7 +162,7 @@ describe("a client that does not prove who it is gets 401 invalid_client and a B
     }
   });
 
-  test("a revoked client, and every client of a disabled account", async () => {
+  test("rejects a revoked client and every client of a disabled account", async () => {
     const other = await installation.newAccount();
     const [first, second] = [
       await installation.clients.create(other, "mgmt.read"),
@@ -176,7 +176,7 @@ describe("a client that does not prove who it is gets 401 invalid_client and a B
   });
 });
 
-test("slows down a client that guesses secrets, and no other", async () => {
+test("rate limits only the client whose secret is guessed", async () => {
   const [victim, other] = [
     await installation.clients.create(account, "mgmt.read"),
     await installation.clients.create(account, "mgmt.read"),
@@ -192,7 +192,7 @@ test("slows down a client that guesses secrets, and no other", async () => {
   expect((await ask(grant(), { authorization: basic(other) })).status).toBe(200);
 });
 
-test("no secret is kept in plain: neither the client's nor the private key's", async () => {
+test("the database contains no client secret or private signing key in plain text", async () => {
   const tables = ["oauth_client", "signing_key", "oidc_payload", "personal_access_token", "account", "installation"];
   for (const table of tables) {
     const { rows } = await installation.database.pool.query<{ text: string }>(
@@ -205,7 +205,7 @@ test("no secret is kept in plain: neither the client's nor the private key's", a
   }
 });
 
-test("the published keys hold no private member", async () => {
+test("the published keys contain no private members", async () => {
   const { keys } = (await (await fetch(`${installation.issuer}/.well-known/jwks.json`)).json()) as {
     keys: Record<string, unknown>[];
   };

@@ -21,8 +21,8 @@ function refused(code: string, message: string): OAuthError {
 
 /**
  * Dynamic client registration (RFC 7591), for redirects that the operator's rule allows. oidc-provider would store the
- * secret as text, which the test "one with a secret gets it once, keeps none here in plain, and must use the header"
- * forbids.
+ * secret as text, which the test "returns the secret of a registered client once, stores only its hash and requires it
+ * in the Authorization header" forbids.
  */
 export function createRegisterClient(deps: {
   readonly directory: Pick<ClientDirectory, "register">;

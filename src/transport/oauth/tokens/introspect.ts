@@ -38,8 +38,8 @@ function describe(issuer: string, token: PresentedToken): Introspection {
 
 /**
  * Introspects a token for a client. An unknown, expired or foreign token is reported as inactive, so that probing
- * reveals nothing; public clients are rejected (RFC 7662 §4). oidc-provider rejects JWTs here, which the test "tells a
- * client of its access token what stands in it" needs.
+ * reveals nothing; public clients are rejected (RFC 7662 §4). oidc-provider rejects JWTs here, which the test "returns
+ * the claims of an access token to the client that owns it" needs.
  */
 export async function introspect(
   { issuer, recognize }: { readonly issuer: string; readonly recognize: RecognizeToken },

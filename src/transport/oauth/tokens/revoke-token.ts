@@ -13,7 +13,7 @@ export interface RevokeTokenDeps {
 /**
  * Revokes a token (RFC 7009): for a refresh token the whole grant, for an access token only that token. An unknown
  * token counts as revoked. Fails with `invalid_request` for a token of another client. oidc-provider rejects JWTs here,
- * which the test "of an access token refuses it, and leaves the grant" needs.
+ * which the test "revoking an access token invalidates only that token and keeps the grant" needs.
  */
 export async function revokeToken(deps: RevokeTokenDeps, { client, parameters, origin }: ClientRequest): Promise<void> {
   const text = parameters.get("token");
