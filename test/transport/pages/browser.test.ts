@@ -13,7 +13,7 @@ let site: Site;
 let browser: HeadlessBrowser;
 
 beforeAll(async () => {
-  // A provider that nobody answers for: its button and its errors are pages of ours all the same.
+  // An unreachable login provider: its button and its error page are still pages of this service.
   site = await startSite({
     OIDC_ISSUER: "http://127.0.0.1:1",
     OIDC_CLIENT_ID: "patchbay",
@@ -33,7 +33,7 @@ async function logIn(page: Page, { email, password }: Person, returnTo = "/accou
   await page.getByRole("button", { name: "Log in" }).click();
 }
 
-/** The pages that people see, each as it is reached. */
+/** Opens each page of the service. */
 const PAGES: [name: string, open: (page: Page) => Promise<unknown>][] = [
   ["the login page", (page) => page.goto(`${site.url}/login`)],
   [
@@ -54,24 +54,27 @@ const PAGES: [name: string, open: (page: Page) => Promise<unknown>][] = [
     },
   ],
   ["the page to log out", async (page) => logIn(page, await site.newPerson(), "/logout")],
-  ["the login page while the provider is away", (page) => page.goto(`${site.url}/login/external`)],
-  ["a page that says no", (page) => page.goto(`${site.url}/login/external/callback`)],
+  ["the login page while the provider is unreachable", (page) => page.goto(`${site.url}/login/external`)],
+  ["the error page of an external login", (page) => page.goto(`${site.url}/login/external/callback`)],
 ];
 
-describe.each(["light", "dark"] as const)("in a %s browser", (colorScheme) => {
-  test.each(PAGES)("%s is accessible to everybody, and its own policy refuses nothing of it", async (_name, open) => {
-    const page = await browser.newPage({ colorScheme, viewport: { width: 360, height: 640 } });
-    const complaints = collectComplaints(page);
-    await open(page);
-    expect(await findAccessibilityFaults(page)).toEqual([]);
-    expect(complaints.filter((text) => !/the server responded with a status of (4\d\d|503)/.test(text))).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-    expect(await page.evaluate("getComputedStyle(document.querySelector('main')).borderRadius")).toBe("8px");
-    await page.context().close();
-  });
+describe.each(["light", "dark"] as const)("pages in a %s browser", (colorScheme) => {
+  test.each(PAGES)(
+    "%s passes the accessibility check without a violation of its content security policy",
+    async (_name, open) => {
+      const page = await browser.newPage({ colorScheme, viewport: { width: 360, height: 640 } });
+      const complaints = collectComplaints(page);
+      await open(page);
+      expect(await findAccessibilityFaults(page)).toEqual([]);
+      expect(complaints.filter((text) => !/the server responded with a status of (4\d\d|503)/.test(text))).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+      expect(await page.evaluate("getComputedStyle(document.querySelector('main')).borderRadius")).toBe("8px");
+      await page.context().close();
+    },
+  );
 });
 
-test("a person logs in, changes the password and logs out, with the keyboard and without script", async () => {
+test("a person logs in, changes the password and logs out with the keyboard only and without JavaScript", async () => {
   const person = await site.newPerson();
   const page = await browser.newPage({ javaScriptEnabled: false });
   await page.goto(`${site.url}/account`);
@@ -100,7 +103,7 @@ test("a person logs in, changes the password and logs out, with the keyboard and
   await page.getByText(person.email).waitFor();
 });
 
-test("an error is announced, and the field that it is about says so", async () => {
+test("announces a form error to screen readers and links the error to its field", async () => {
   const page = await browser.newPage();
   await logIn(page, await site.newPerson(), "/account/password");
   await page.getByLabel("Current password").fill("whatever");
@@ -116,10 +119,10 @@ test("an error is announced, and the field that it is about says so", async () =
   expect(await page.title()).toMatch(/^Error: /);
 });
 
-describe("a page of another site", () => {
+describe("cross-site protection in the browser", () => {
   let foreign: Page;
   let person: Person;
-  /** The same browser, and so the same cookies, on another origin: another port is another origin and the same site. */
+  /** Opens a page on another port in the same browser: another origin of the same site, with the same cookies. */
   let evil: string;
   let close: () => void;
 
@@ -143,7 +146,7 @@ describe("a page of another site", () => {
   });
   afterAll(() => close?.());
 
-  test("cannot show ours in a frame", async () => {
+  test("a page of another origin cannot display our pages in a frame", async () => {
     const isShown = await foreign.evaluate(`(async () => {
       const frame = document.createElement("iframe");
       frame.src = "${site.url}/account";
@@ -160,7 +163,7 @@ describe("a page of another site", () => {
     expect(await framed?.evaluate("document.body.innerText")).not.toContain(person.email);
   });
 
-  test("cannot read who is logged in, nor get a token", async () => {
+  test("a page of another origin cannot read the session or get a token", async () => {
     const outcomes = await foreign.evaluate(`(async () => {
       const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
       const attempts = [["/session", {}], ["/account", {}], ["/session/token", json]].map(([path, options]) =>
@@ -170,7 +173,7 @@ describe("a page of another site", () => {
     expect(outcomes).toEqual(["rejected", "rejected", "rejected"]);
   });
 
-  test("cannot log the person out, although the browser sends the cookie along", async () => {
+  test("a page of another origin cannot log the person out, although the browser sends the cookie", async () => {
     await foreign.goto(evil);
     await foreign.evaluate(`{
       const form = document.createElement("form");

@@ -19,7 +19,7 @@ let closeClient: () => void;
 beforeAll(async () => {
   site = await startSite();
   browser = await startBrowser();
-  // The client: another origin, which shows what it was sent.
+  // The client: another origin, which displays the parameters of its redirect URI.
   const server = createServer((request, response) => {
     response.setHeader("content-type", "text/html").end("<!doctype html><title>The client</title>");
     request.resume();
@@ -58,7 +58,7 @@ async function personWithConnections(): Promise<Person> {
   return person;
 }
 
-/** Follows the client's link, and logs in where it leads. */
+/** Follows the client's authorization link and logs in on the login page. */
 async function arrive(page: Page, { email, password }: Person): Promise<string> {
   const { path, verifier } = attempt(client);
   await page.goto(site.url + path);
@@ -68,7 +68,7 @@ async function arrive(page: Page, { email, password }: Person): Promise<string> 
   return verifier;
 }
 
-/** The client redeems the code in the address that the browser came to. */
+/** Redeems the code in the current URL of the browser. */
 async function redeemAt(address: string, verifier: string): Promise<Record<string, unknown>> {
   const { searchParams } = new URL(address);
   expect([searchParams.get("state"), searchParams.get("iss")]).toEqual(["the state", site.publicUrl]);
@@ -76,8 +76,8 @@ async function redeemAt(address: string, verifier: string): Promise<Record<strin
   return (await redeem({ issuer: site.publicUrl }, client, { code, verifier })).body;
 }
 
-describe("a client sends a person here", () => {
-  test("who logs in, allows some connections, and comes back to it with a code that is worth a token", async () => {
+describe("authorization of an OAuth client in a browser", () => {
+  test("the person logs in, approves some connections and returns to the client with a valid code", async () => {
     const person = await personWithConnections();
     const page = await browser.newPage({ javaScriptEnabled: false });
     const verifier = await arrive(page, person);
@@ -93,7 +93,7 @@ describe("a client sends a person here", () => {
     });
   });
 
-  test("who was asked before is not asked again: the login leads straight back to the client", async () => {
+  test("a person who already approved the client logs in and returns to the client without a second consent page", async () => {
     const person = await site.newPerson();
     const first = await browser.newPage();
     await arrive(first, person);
@@ -107,7 +107,7 @@ describe("a client sends a person here", () => {
     expect(await redeemAt(second.url(), verifier)).toHaveProperty("access_token");
   });
 
-  test("who says no is sent back with that, and nothing else", async () => {
+  test("denial redirects to the client with access_denied and without a code", async () => {
     const page = await browser.newPage();
     await arrive(page, await site.newPerson());
     await page.getByRole("button", { name: "Do not allow" }).click();
@@ -117,8 +117,8 @@ describe("a client sends a person here", () => {
   });
 });
 
-describe.each(["light", "dark"] as const)("in a %s browser", (colorScheme) => {
-  test("the consent page is accessible to everybody, and its own policy refuses nothing of it", async () => {
+describe.each(["light", "dark"] as const)("consent in a %s browser", (colorScheme) => {
+  test("the consent page passes the accessibility check without a violation of its content security policy", async () => {
     const page = await browser.newPage({ colorScheme, viewport: { width: 360, height: 640 } });
     const complaints = collectComplaints(page);
     await arrive(page, await personWithConnections());
@@ -133,7 +133,7 @@ describe.each(["light", "dark"] as const)("in a %s browser", (colorScheme) => {
     expect(complaints.filter((text) => !/status of 4\d\d/.test(text))).toEqual([]);
   });
 
-  test("the page about a request that is none is, too", async () => {
+  test("the error page for an invalid authorization request passes the accessibility check", async () => {
     const page = await browser.newPage({ colorScheme });
     await page.goto(`${site.url}/oauth2/authorize?client_id=nobody`);
     await page.getByRole("heading").waitFor();

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-/** Everything that a form of ours changes, with what it must bring. */
+/** Every form that changes data, with its required fields. */
 const FORMS: [name: string, open: string, path: string, more: Record<string, string>][] = [
   ["the logout", "/logout", "/logout", {}],
   [
@@ -35,7 +35,7 @@ const FOREIGN: [what: string, headers: Record<string, string>][] = [
 ];
 
 describe.each(FORMS)("%s", (_name, open, path, more) => {
-  test.each(FOREIGN)("is refused with %s, although the token is right", async (_what, headers) => {
+  test.each(FOREIGN)("the form rejects a request with %s although the CSRF token is valid", async (_what, headers) => {
     const { browser } = await site.loggedIn();
     const fields = { ...(await fieldsOf(browser, open, path)), ...more };
     expect(fields["csrf_token"]).toMatch(/^[\w-]{43}$/);
@@ -43,7 +43,7 @@ describe.each(FORMS)("%s", (_name, open, path, more) => {
     expect((await browser.get("/session")).status).toBe(200);
   });
 
-  test("is refused without a token, with a wrong one and with another session's", async () => {
+  test("the form rejects a missing CSRF token, an invalid token and a token of another session", async () => {
     const { browser } = await site.loggedIn();
     const { browser: other } = await site.loggedIn();
     const { csrf_token: foreign = "", ...fields } = await fieldsOf(other, open, path);
@@ -55,13 +55,13 @@ describe.each(FORMS)("%s", (_name, open, path, more) => {
   });
 });
 
-describe("the login form: nobody is logged in to an account that is not theirs", () => {
+describe("login form", () => {
   let person: Person;
   beforeAll(async () => {
     person = await site.newPerson();
   });
 
-  test.each(FOREIGN)("it is refused with %s", async (_what, headers) => {
+  test.each(FOREIGN)("the login form rejects a request with %s and creates no session", async (_what, headers) => {
     const browser = site.browser();
     const fields = await fieldsOf(browser, "/login", "/login");
     const answer = await browser.post("/login", { ...fields, email: person.email, password: person.password }, headers);
@@ -69,7 +69,7 @@ describe("the login form: nobody is logged in to an account that is not theirs",
     expect(browser.cookies.has("patchbay_session")).toBe(false);
   });
 
-  test("it is refused without the cookie that its page came with, and with another browser's token", async () => {
+  test("the login form rejects a request without its cookie and with the token of another browser", async () => {
     const [attacker, victim] = [site.browser(), site.browser()];
     const fields = await fieldsOf(attacker, "/login", "/login");
     const sent = { ...fields, email: person.email, password: person.password };
@@ -79,7 +79,7 @@ describe("the login form: nobody is logged in to an account that is not theirs",
     expect(victim.cookies.has("patchbay_session")).toBe(false);
   });
 
-  test("a refused form is shown again, with a token that works", async () => {
+  test("the login form responds to a rejected request with a new form that has a valid token", async () => {
     const browser = site.browser();
     const refused = await browser.post("/login", { email: person.email, password: person.password });
     const fields = formsOf(refused.text)[0]?.fields;
@@ -87,7 +87,7 @@ describe("the login form: nobody is logged in to an account that is not theirs",
     expect([refused.status, answer.status]).toEqual([403, 303]);
   });
 
-  test("two windows with the login page open can both log in", async () => {
+  test("two login pages open in one browser can both log in", async () => {
     const browser = site.browser();
     const first = await fieldsOf(browser, "/login", "/login");
     await browser.get("/login");
@@ -97,7 +97,7 @@ describe("the login form: nobody is logged in to an account that is not theirs",
 });
 
 describe("submitted forms", () => {
-  test("a body of another type is refused before it is looked at", async () => {
+  test("returns 415 for a body with another content type without reading it", async () => {
     const { browser } = await site.loggedIn();
     const answer = await browser.send(
       "POST",
@@ -108,7 +108,7 @@ describe("submitted forms", () => {
     expect(answer.status).toBe(415);
   });
 
-  test("rejects a form over 16 KiB and keeps the connection open", async () => {
+  test("returns 413 for a form over 16 KiB and keeps the connection open", async () => {
     const browser = site.browser();
     const fields = { ...(await fieldsOf(browser, "/login", "/login")), email: "a".repeat(20_000), password: "x" };
     expect((await browser.post("/login", fields)).status).toBe(413);
@@ -120,12 +120,12 @@ describe("submitted forms", () => {
     ["DELETE", "/account", "GET, HEAD"],
     ["GET", "/session/token", "POST"],
     ["POST", "/session", "GET, HEAD, DELETE"],
-  ])("%s %s is a 405 that says what would do", async (method, path, allow) => {
+  ])("returns 405 with an Allow header for %s %s", async (method, path, allow) => {
     const answer = await site.browser().send(method, path, {});
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
   });
 
-  test.each(["/login/", "/Login", "/login/x", "/account/", "/session/"])("%s is nowhere", async (path) => {
+  test.each(["/login/", "/Login", "/login/x", "/account/", "/session/"])("returns 404 for %s", async (path) => {
     expect((await site.browser().get(path)).status).toBe(404);
   });
 });

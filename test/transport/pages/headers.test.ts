@@ -16,7 +16,7 @@ afterAll(() => site.close());
 
 const STRICT = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
-/** Every page of ours that can be reached without a provider. */
+/** Every page that is reachable without a login provider. */
 const PAGES = ["/login", "/login?return_to=/x", "/login?logged_out", "/logout", "/account", "/account/password"];
 
 async function page(path: string): Promise<PageAnswer> {
@@ -24,7 +24,7 @@ async function page(path: string): Promise<PageAnswer> {
 }
 
 describe.each(PAGES)("%s", (path) => {
-  test("may run nothing, be framed by nobody, send forms nowhere else, and be kept by no cache", async () => {
+  test("the page sends no-store and headers that forbid scripts, framing and forms to other sites", async () => {
     const { status, headers } = await page(path);
     expect(status).toBe(200);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -40,7 +40,7 @@ describe.each(PAGES)("%s", (path) => {
     });
   });
 
-  test("holds no script, no style of its own and no handler, so that its policy need allow none", async () => {
+  test("the page contains no inline script, inline style or event handler", async () => {
     const { text } = await page(path);
     expect(text).toMatch(/^<!doctype html>\s*<html lang="en">/);
     expect(text).not.toMatch(/<script|<style|\sstyle=|\son[a-z]+=|javascript:/i);
@@ -48,7 +48,7 @@ describe.each(PAGES)("%s", (path) => {
     expect(text.match(/<h1>/g)).toHaveLength(1);
   });
 
-  test("says nothing to scripts of other sites, the ones that may call the API included", async () => {
+  test("the page sends no CORS headers, even to an origin that is allowed to call the API", async () => {
     const answer = await person.get(path, { origin: APP });
     const preflight = await person.send("OPTIONS", path, { origin: APP, "access-control-request-method": "POST" });
     for (const { headers } of [answer, preflight])
@@ -56,12 +56,12 @@ describe.each(PAGES)("%s", (path) => {
   });
 });
 
-describe("the session's own addresses", () => {
+describe("session endpoints", () => {
   test.each([
     ["GET", "/session"],
     ["POST", "/session/token"],
     ["DELETE", "/session"],
-  ])("%s %s is for pages of this site: no other origin is allowed, preflight or not", async (method, path) => {
+  ])("%s %s sends no CORS headers and rejects changes from another origin", async (method, path) => {
     const asked = { origin: APP, "access-control-request-method": method };
     const preflight = await person.send("OPTIONS", path, asked);
     const answer = await person.send(method, path, { origin: APP, "content-type": "application/json" });
@@ -74,7 +74,7 @@ describe("the session's own addresses", () => {
     }
   });
 
-  test("the API allows the listed origin, and never with its cookies", async () => {
+  test("the API sends CORS headers only to the configured origin and never allows credentials", async () => {
     const answer = await person.get("/api/v1/mcp-servers", { origin: APP });
     expect(answer.headers.get("access-control-allow-origin")).toBe(APP);
     expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
@@ -83,7 +83,7 @@ describe("the session's own addresses", () => {
   });
 
   test.each(["/api/v1/mcp-servers", "/mcp", "/oauth2/token"])(
-    "a login's cookie alone opens nothing at %s",
+    "a session cookie without a token returns 401 at %s",
     async (path) => {
       const { status } = await person.send(path === "/api/v1/mcp-servers" ? "GET" : "POST", path, {
         "content-type": "application/json",
@@ -94,7 +94,7 @@ describe("the session's own addresses", () => {
   );
 });
 
-test("the style sheet is typed, and kept by browsers as long as it is the same one", async () => {
+test("serves the style sheet with its content type, and as immutable only for the current version", async () => {
   const address = /href="(\/assets\/pages\.css\?v=[0-9a-f]{12})"/.exec((await page("/login")).text)?.[1] ?? "";
   const { status, headers, text } = await site.browser().get(address);
   expect([status, headers.get("content-type")]).toEqual([200, "text/css; charset=utf-8"]);
@@ -105,7 +105,7 @@ test("the style sheet is typed, and kept by browsers as long as it is the same o
   expect(other.headers.get("cache-control")).toBe("no-cache");
 });
 
-test("what is found nowhere can do nothing in a browser that is led to it", async () => {
+test("a 404 response forbids all content through its content security policy", async () => {
   const { status, headers } = await site.browser().get("/nowhere");
   expect([status, headers.get("content-security-policy"), headers.get("x-content-type-options")]).toEqual([
     404,
@@ -114,14 +114,14 @@ test("what is found nowhere can do nothing in a browser that is led to it", asyn
   ]);
 });
 
-test("HEAD gives what GET gives, without the page", async () => {
+test("HEAD returns the headers of GET without a body", async () => {
   const [get, head] = [await site.browser().get("/login"), await site.browser().send("HEAD", "/login", {})];
   expect([head.status, head.text]).toEqual([200, ""]);
   for (const name of ["content-type", "content-security-policy", "content-length"])
     expect(head.headers.get(name)).toBe(get.headers.get(name));
 });
 
-test("served over https, everything says so for a year; in clear, nothing does", async () => {
+test("sends Strict-Transport-Security on every response over https and on none over http", async () => {
   const secure = await startSite({ PUBLIC_URL: "https://patchbay.example.com", CORS_ORIGINS: APP });
   try {
     const paths = ["/login", "/", "/nowhere", "/healthz", "/api/v1/mcp-servers", "/oauth2/token", "/assets/pages.css"];
@@ -137,8 +137,8 @@ test("served over https, everything says so for a year; in clear, nothing does",
   }
 });
 
-describe("the policy of a page", () => {
-  test("lets forms lead to the client that is named, and no text can widen it", () => {
+describe("content security policy", () => {
+  test("allows forms to the given client origins and rejects values that would add other sources", () => {
     expect(contentSecurityPolicy(["https://app.example.com", "cursor:"])).toBe(
       `${STRICT} https://app.example.com cursor:`,
     );
@@ -146,20 +146,20 @@ describe("the policy of a page", () => {
       expect(() => contentSecurityPolicy([target])).toThrow(TypeError);
   });
 
-  test("on the way to an OAuth client leaves forms to the pages that follow", async () => {
+  test("omits form-action on the login page of an authorization request", async () => {
     const { headers } = await site.browser().get("/login?return_to=%2Foauth2%2Fauthorize");
     expect(headers.get("content-security-policy")).toBe(STRICT.replace("; form-action 'self'", ""));
   });
 });
 
-describe("a template", () => {
-  test.each(["<script>", `" onfocus="x`, "' x", "&lt;", "</title>"])("shows %j as the text that it is", (text) => {
+describe("HTML templates", () => {
+  test.each(["<script>", `" onfocus="x`, "' x", "&lt;", "</title>"])("escapes %j in text and in attributes", (text) => {
     const written = html`<p title="${text}">${text}</p>`.text;
     expect(written).not.toContain(text);
     expect(written.match(/[<>"]/g)?.join("")).toBe('<""><>');
   });
 
-  test("takes HTML of ours as it is, lists item by item, and leaves out what is not there", () => {
+  test("inserts trusted HTML unescaped, joins list items and omits undefined values", () => {
     const items = ["a<b", html`<b>c</b>`];
     expect(html`<p>${items}${undefined}${3}</p>`.text).toBe("<p>a&lt;b<b>c</b>3</p>");
   });

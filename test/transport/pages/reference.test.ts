@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 test(
-  "the reference shows both faces and calls them with a token, within its policy and without a foreign request",
+  "the API reference loads both documents and calls the API with a token, without a policy violation or a request to another site",
   { tags: "browser" },
   async () => {
     const token = await (await accounts.create()).token();
@@ -39,14 +39,14 @@ test(
       if (!request.url().startsWith(`${service.url}/`) && !/^(data|blob):/.test(request.url()))
         foreign.push(request.url());
     });
-    // Also what the policy refuses in silence.
+    // Also catches policy violations that cause no visible error.
     await page.addInitScript(`document.addEventListener("securitypolicyviolation", ({ violatedDirective, sample }) => {
     console.error("refused by " + violatedDirective + ": " + sample);
   })`);
 
     const answer = await page.goto(`${service.url}/docs`);
     expect(answer?.headers()["content-security-policy"]).not.toMatch(/unsafe/);
-    // What is far below is only drawn when somebody goes there.
+    // The reference renders a section only after it scrolls into view.
     await page.getByRole("link", { name: /^Create a connection/ }).click();
     await page.getByRole("heading", { name: "Create a connection" }).first().waitFor();
     await page.getByRole("button", { name: "Select from all clients" }).first().click();
@@ -77,14 +77,14 @@ async function read(path: string, headers: Record<string, string> = {}, method =
 }
 
 describe.each(DOCUMENTS)("%s", (path) => {
-  test("comes to anybody, packed for those who take it, and need not come twice", async () => {
+  test("serves the document to everybody, compressed on request, with an ETag that allows 304", async () => {
     const plain = await read(path, { "accept-encoding": "identity" });
     const content = Buffer.from(await plain.arrayBuffer());
     expect([plain.status, plain.headers.get("content-encoding")]).toEqual([200, null]);
     const packed = await read(path, { "accept-encoding": "br;q=0.5, gzip" });
     expect([packed.headers.get("content-encoding"), packed.headers.get("vary")]).toEqual(["gzip", "accept-encoding"]);
     expect(Number(packed.headers.get("content-length"))).toBeLessThan(content.length);
-    // The client has unpacked it.
+    // fetch has already decompressed the body.
     expect(Buffer.from(await packed.arrayBuffer()).equals(content)).toBe(true);
     const refused = await read(path, { "accept-encoding": "gzip;q=0" });
     expect(refused.headers.get("content-encoding")).toBeNull();
@@ -97,7 +97,7 @@ describe.each(DOCUMENTS)("%s", (path) => {
     expect((await read(path, { "if-none-match": '"other"' })).status).toBe(200);
   });
 
-  test("HEAD gets the headers alone, and nothing may be written there", async () => {
+  test("returns only headers for HEAD and rejects other methods", async () => {
     const head = await read(path, {}, "HEAD");
     expect([head.status, await head.text()]).toEqual([200, ""]);
     expect(Number(head.headers.get("content-length"))).toBeGreaterThan(1_000);
@@ -106,17 +106,17 @@ describe.each(DOCUMENTS)("%s", (path) => {
   });
 });
 
-test("the served document is the contract, with the service itself as its only server", async () => {
+test("the served OpenAPI document equals the contract, with this service as its only server", async () => {
   const source = parse(await readFile(new URL("../../../openapi/patchbay.yaml", import.meta.url), "utf8")) as object;
   const servers = [{ url: service.url, description: "The service that serves this document." }];
   const served = await (await read("/openapi.yaml")).text();
-  // SnakeYAML expands at most 50 aliases; PyYAML and SnakeYAML read YAML 1.1, where an unquoted date is no string.
+  // SnakeYAML expands at most 50 aliases. PyYAML and SnakeYAML read YAML 1.1, where an unquoted date is not a string.
   expect(parse(served, { maxAliasCount: 0 })).toEqual({ ...source, servers });
   expect(parse(served, { version: "1.1", schema: "yaml-1.1" })).toEqual({ ...source, servers });
   expect(await (await read("/openapi.json")).json()).toEqual({ ...source, servers });
 });
 
-test("the descriptors hold every service, and the RPC document every method of ours", async () => {
+test("the descriptors contain every service, and the RPC document contains every public method", async () => {
   const bytes = new Uint8Array(await (await read("/descriptor.binpb")).arrayBuffer());
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
   const methods = [...registry].flatMap((type) =>

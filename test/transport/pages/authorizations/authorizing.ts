@@ -4,16 +4,16 @@ import { type OAuthUpstream, startOAuthUpstream } from "../../../support/oauth-u
 import type { VendorOptions } from "../../../support/vendor.ts";
 import { type Person, type Site, startSite } from "../../../identity/login/site.ts";
 
-/** The service beside an MCP server that its owner has to log in for. */
+/** The service together with an MCP server whose connections their owner authorizes through OAuth. */
 export interface World {
   readonly site: Site;
   readonly upstream: OAuthUpstream;
-  /** Somebody who is logged in, in a browser of theirs. */
+  /** A browser with a login session. */
   owner(): Promise<Owner>;
   close(): Promise<void>;
 }
 
-/** Somebody with a browser and the API. */
+/** An account with a browser and an API token. */
 export interface Owner {
   readonly person: Person;
   readonly browser: FormBrowser;
@@ -23,19 +23,25 @@ export interface Owner {
     body?: JsonObject,
     headers?: Readonly<Record<string, string>>,
   ): Promise<{ readonly status: number; readonly body: JsonObject }>;
-  /** A connection that waits to be authorized, unless `more` says otherwise: its id, and the path of the address that was given out. */
+  /**
+   * Creates a connection that waits for authorization, unless `more` overrides it. Returns its ID and the path of its
+   * authorization link.
+   */
   connect(more?: JsonObject): Promise<{ readonly id: string; readonly path: string }>;
-  /** The path of another address for it. */
+  /** Returns the path of a new authorization link for the connection. */
   address(id: string): Promise<string>;
-  /** The connection in its detailed shape. */
+  /** Returns the connection in its detailed form. */
   look(id: string): Promise<JsonObject>;
-  /** Whether what authorizes it was found to work. */
+  /** Whether the service verified the connection's authorization. */
   isVerified(id: string): Promise<boolean>;
-  /** Calls a tool as an agent does: whether that failed, and the words that came back. */
+  /** Calls a tool as an agent does. Returns whether the call failed, and its text. */
   useTool(name: string): Promise<{ readonly isError: boolean; readonly text: string }>;
 }
 
-/** Starts both. `OUTBOUND_ALLOW` of the settings is what the service may reach besides. */
+/**
+ * Starts the service and the MCP server. `OUTBOUND_ALLOW` in the settings lists additional hosts that the service is
+ * allowed to reach.
+ */
 export async function startWorld(
   options: VendorOptions = {},
   settings: Readonly<Record<string, string>> = {},
@@ -58,7 +64,7 @@ export async function startWorld(
   };
 }
 
-/** A browser that is logged in, with a token of its session for the API. */
+/** Returns a logged-in browser and a session token for the API. */
 async function asOwner(site: Site, browser: FormBrowser, person: Person, url: string): Promise<Owner> {
   const headers = { ...fromOwnPage(site.publicUrl), "content-type": "application/json" };
   const { text } = await browser.send("POST", "/session/token", headers, "{}");
@@ -112,7 +118,7 @@ function pathIn(url: unknown): string {
   return typeof url === "string" ? new URL(url).pathname : "";
 }
 
-/** Opens an address and sends its form, as a person does; what was answered. */
+/** Opens an authorization link and submits its form. Returns the response. */
 export async function setOut(browser: FormBrowser, path: string): Promise<PageAnswer> {
   const page = await browser.get(path);
   const form = formsOf(page.text).find(({ action }) => action === path);
@@ -120,7 +126,10 @@ export async function setOut(browser: FormBrowser, path: string): Promise<PageAn
   return browser.post(form.action, form.fields);
 }
 
-/** Sets out, logs in at the vendor and consents; the address that the browser is sent back to, unopened. */
+/**
+ * Submits the authorization link, logs in at the vendor and consents. Returns the redirect URI of the callback without
+ * opening it.
+ */
 export async function comeBack(
   upstream: OAuthUpstream,
   browser: FormBrowser,

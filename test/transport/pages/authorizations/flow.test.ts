@@ -14,14 +14,14 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world?.close());
 
-/** The callback path of some issuer. */
+/** Callback path of one issuer. */
 const ISSUER = callbackPathOf("https://vendor.example");
-/** Gone astray: an address that leads nowhere (any more), or to what another browser began. */
+/** Response for an invalid or used link, and for a flow that another browser started. */
 const NOWHERE = { status: 404, text: expect.stringContaining("This address is no longer valid") as string };
 const WAITING = { status: "needs_authorization", auth_method: "oauth2" };
 
 describe("authorizing a connection", () => {
-  test("leads from the address given out at create to a connection that is verified, with a page that says so", async () => {
+  test("the link in the create response leads to a verified connection and a confirmation page", async () => {
     const { browser, connect, look, isVerified, person } = await world.owner();
     const { id, path } = await connect();
     expect(await look(id)).toMatchObject({ ...WAITING, status_reason: "Its owner has not authorized it yet." });
@@ -34,7 +34,7 @@ describe("authorizing a connection", () => {
     await until(() => isVerified(id));
   });
 
-  test("asks with PKCE, the resource and the issuer's redirect address, whatever the browser adds to ours", async () => {
+  test("the authorization request uses PKCE, the resource and the callback of the issuer, and ignores parameters from the browser", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     const page = await browser.get(`${path}?redirect_uri=https://evil.example/&state=mine`);
@@ -53,26 +53,29 @@ describe("authorizing a connection", () => {
   test.each([
     ["/authorizations/client.json", "/authorizations/callback"],
     [documentPathOf(ISSUER), ISSUER],
-  ])("tells who we are at %s without a login, with %s as the only redirect address", async (path, callbackPath) => {
-    const { status, text } = await world.site.browser().get(path);
-    expect([status, JSON.parse(text)]).toEqual([
-      200,
-      expect.objectContaining({
-        client_id: world.site.publicUrl + path,
-        redirect_uris: [world.site.publicUrl + callbackPath],
-        token_endpoint_auth_method: "none",
-      }),
-    ]);
-  });
+  ])(
+    "serves the client metadata document %s without a login, with %s as the only redirect URI",
+    async (path, callbackPath) => {
+      const { status, text } = await world.site.browser().get(path);
+      expect([status, JSON.parse(text)]).toEqual([
+        200,
+        expect.objectContaining({
+          client_id: world.site.publicUrl + path,
+          redirect_uris: [world.site.publicUrl + callbackPath],
+          token_endpoint_auth_method: "none",
+        }),
+      ]);
+    },
+  );
 
   test.each(["", "x.json", "A".repeat(43), `${"A".repeat(43)}.json.json`, `${"A".repeat(42)}%41.json`])(
-    "has no client document at /authorizations/client/%s",
+    "returns 404 for the client metadata document /authorizations/client/%s",
     async (name) => {
       expect((await world.site.browser().get(`/authorizations/client/${name}`)).status).toBe(404);
     },
   );
 
-  test("is written into the audit log, and no ticket, state or verifier lies in the database as it is", async () => {
+  test("writes an audit event and stores no link ticket or state in plain text", async () => {
     const { browser, connect, person } = await world.owner();
     const { id, path } = await connect();
     const back = await comeBack(world.upstream, browser, path);
@@ -90,7 +93,7 @@ describe("authorizing a connection", () => {
     ]);
   });
 
-  test("reports that the person denied access, and can be restarted", async () => {
+  test("reports that the person denied access, and lets the person start again", async () => {
     const { browser, connect, address, look } = await world.owner();
     const { id, path } = await connect();
     const refused = await browser.get(await comeBack(world.upstream, browser, path, false));
@@ -100,7 +103,7 @@ describe("authorizing a connection", () => {
     expect(done.status).toBe(200);
   });
 
-  test("reports an unreachable vendor, and the address stays valid", async () => {
+  test("reports an unreachable vendor and keeps the link valid", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     const { documents } = world.upstream.vendor;
@@ -112,7 +115,7 @@ describe("authorizing a connection", () => {
     expect((await setOut(browser, path)).status).toBe(303);
   });
 
-  test("again keeps the connection: its settings, its tools, and what authorized it until then", async () => {
+  test("reauthorization keeps the connection settings, and keeps the connection active until it completes", async () => {
     const { browser, connect, address, look, isVerified, call } = await world.owner();
     const { id, path } = await connect();
     await browser.get(await comeBack(world.upstream, browser, path));
@@ -125,7 +128,7 @@ describe("authorizing a connection", () => {
     expect(await look(id)).toMatchObject({ name: "Renamed", auth_method: "oauth2", oauth2_scopes: ["mcp.read"] });
   });
 
-  test("asks for further scopes when a call needs them; until then the others go on", async () => {
+  test("requests additional scopes when a tool requires them, while other tools keep working", async () => {
     const { browser, connect, address, look, isVerified, useTool } = await world.owner();
     const { id, path } = await connect();
     await browser.get(await comeBack(world.upstream, browser, path));
@@ -143,7 +146,7 @@ describe("authorizing a connection", () => {
     expect((await useTool("administer")).isError).toBe(false);
   });
 
-  test("takes the place of a key, which is gone with it", async () => {
+  test("authorization deletes the API key of the connection and replaces it as the authentication method", async () => {
     const { browser, connect, address, look, isVerified } = await world.owner();
     const configuration = { url: world.upstream.url, api_token: "old-key" };
     const { id } = await connect({ auth_method: "api_key", configuration });
@@ -158,8 +161,8 @@ describe("authorizing a connection", () => {
   });
 });
 
-describe("the address that is given out", () => {
-  test("is not used up by a browser that looks ahead", async () => {
+describe("authorization link", () => {
+  test("opening the link by GET or HEAD does not consume it", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     for (let count = 0; count < 3; count += 1) expect((await browser.get(path)).status).toBe(200);
@@ -167,7 +170,7 @@ describe("the address that is given out", () => {
     expect((await setOut(browser, path)).status).toBe(303);
   });
 
-  test("works once", async () => {
+  test("accepts exactly one of two concurrent submissions of a link, and returns 404 afterwards", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     const [form] = formsOf((await browser.get(path)).text);
@@ -176,7 +179,7 @@ describe("the address that is given out", () => {
     expect(await browser.get(path)).toMatchObject(NOWHERE);
   });
 
-  test("works for ten minutes", async () => {
+  test("returns 404 for an expired link", async () => {
     const { browser, connect } = await world.owner();
     const { id, path } = await connect();
     await world.site.query("update authorization_request set expires_at = now() where connection_id = $1", [
@@ -185,7 +188,7 @@ describe("the address that is given out", () => {
     expect(await browser.get(path)).toMatchObject(NOWHERE);
   });
 
-  test("leads nowhere in the browser of another account", async () => {
+  test("returns 404 for a link of another account", async () => {
     const [mine, theirs] = [await world.owner(), await world.owner()];
     const { path } = await theirs.connect();
     const [own] = formsOf((await mine.browser.get((await mine.connect()).path)).text);
@@ -194,7 +197,7 @@ describe("the address that is given out", () => {
     expect((await setOut(theirs.browser, path)).status).toBe(303);
   });
 
-  test("has people log in first, and come back", async () => {
+  test("redirects a browser without a login session to the login page and then back to the link", async () => {
     const { connect, person } = await world.owner();
     const { path } = await connect();
     const elsewhere = world.site.browser();
@@ -206,7 +209,7 @@ describe("the address that is given out", () => {
     expect((await setOut(elsewhere, path)).status).toBe(303);
   });
 
-  test("is set out from by our own page alone", async () => {
+  test("accepts the form of the link only from our page and with a valid CSRF token", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     const [form] = formsOf((await browser.get(path)).text);
@@ -216,7 +219,7 @@ describe("the address that is given out", () => {
     expect((await setOut(browser, path)).status).toBe(303);
   });
 
-  test("is not disclosed to other sites", async () => {
+  test("sends no Referer header with the link to other sites", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     const page = await browser.get(path);
@@ -225,15 +228,18 @@ describe("the address that is given out", () => {
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
   });
 
-  test.each(["", "x", "callback/", "A".repeat(43), "../account"])("«%s» leads nowhere", async (ticket) => {
-    const { browser } = await world.owner();
-    const { status } = await browser.send("GET", `/authorizations/${ticket}`, {});
-    expect(status === 404 || ticket === "../account").toBe(true);
-  });
+  test.each(["", "x", "callback/", "A".repeat(43), "../account"])(
+    'returns 404 for the invalid authorization path "%s"',
+    async (ticket) => {
+      const { browser } = await world.owner();
+      const { status } = await browser.send("GET", `/authorizations/${ticket}`, {});
+      expect(status === 404 || ticket === "../account").toBe(true);
+    },
+  );
 });
 
-describe("the way back", () => {
-  test("is valid once", async () => {
+describe("authorization callback", () => {
+  test("accepts exactly one of two concurrent callbacks, and returns 404 afterwards", async () => {
     const { browser, connect } = await world.owner();
     const back = await comeBack(world.upstream, browser, (await connect()).path);
     const both = await Promise.all([1, 2].map(() => browser.get(back)));
@@ -241,7 +247,7 @@ describe("the way back", () => {
     expect(await browser.get(back)).toMatchObject(NOWHERE);
   });
 
-  test("leads nowhere in another account's browser, in another of the same account, and logged out", async () => {
+  test("rejects a callback in the browser of another account, in another session of the same account and without a login session", async () => {
     const [mine, theirs] = [await world.owner(), await world.owner()];
     const { id, path } = await mine.connect();
     const back = await comeBack(world.upstream, mine.browser, path);
@@ -256,7 +262,7 @@ describe("the way back", () => {
     expect((await mine.browser.get(back)).status).toBe(200);
   });
 
-  test("with a state that nobody gave out, twice or not at all leads nowhere", async () => {
+  test("returns 404 for a callback with a missing, unknown or repeated state", async () => {
     const { browser, connect } = await world.owner();
     const back = new URL(await comeBack(world.upstream, browser, (await connect()).path), world.site.url);
     const [state = "", code = ""] = [back.searchParams.get("state"), back.searchParams.get("code")].map(String);
@@ -272,7 +278,7 @@ describe("the way back", () => {
       expect(await browser.get(`/authorizations/callback?${query.toString()}`)).toMatchObject(NOWHERE);
   });
 
-  test("with the code of another flow is refused by the vendor, because the verifier is not its own", async () => {
+  test("fails for a callback with the code of another flow, because the PKCE verifier does not match", async () => {
     const { browser, connect, look } = await world.owner();
     const [one, other] = [await connect(), await connect()];
     const mine = new URL(await comeBack(world.upstream, browser, one.path), world.site.url);
@@ -283,9 +289,9 @@ describe("the way back", () => {
   });
 
   test.each([
-    ["of another issuer", (address: URL) => address.searchParams.set("iss", "https://evil.example")],
-    ["without the issuer that was promised", (address: URL) => address.searchParams.delete("iss")],
-  ])("%s sends the code nowhere", async (_, change) => {
+    ["with the iss of another issuer", (address: URL) => address.searchParams.set("iss", "https://evil.example")],
+    ["without the iss that the metadata promises", (address: URL) => address.searchParams.delete("iss")],
+  ])("sends the code to no server when the callback arrives %s", async (_, change) => {
     const { browser, connect, look } = await world.owner();
     const { id, path } = await connect();
     const back = new URL(await comeBack(world.upstream, browser, path), world.site.url);
@@ -297,7 +303,7 @@ describe("the way back", () => {
     expect(await look(id)).toMatchObject(WAITING);
   });
 
-  test("too late leads nowhere", async () => {
+  test("returns 404 for a callback of an expired authorization", async () => {
     const { browser, connect } = await world.owner();
     const { id, path } = await connect();
     const back = await comeBack(world.upstream, browser, path);
@@ -307,7 +313,7 @@ describe("the way back", () => {
     expect(await browser.get(back)).toMatchObject(NOWHERE);
   });
 
-  test("finds nothing when the connection was deleted meanwhile", async () => {
+  test("returns 404 for a callback after the connection was deleted", async () => {
     const { browser, connect, call } = await world.owner();
     const { id, path } = await connect();
     const back = await comeBack(world.upstream, browser, path);
@@ -315,7 +321,7 @@ describe("the way back", () => {
     expect(await browser.get(back)).toMatchObject(NOWHERE);
   });
 
-  test("changes nothing if the connection's destination changed meanwhile", async () => {
+  test("changes nothing when the URL of the connection changed before the callback", async () => {
     const { browser, connect, call, look } = await world.owner();
     const { id, path } = await connect();
     const back = await comeBack(world.upstream, browser, path);
@@ -325,7 +331,7 @@ describe("the way back", () => {
   });
 });
 
-test("metadata that points inside is not followed", async () => {
+test("does not fetch OAuth metadata from private network addresses", async () => {
   let asked = 0;
   const inside = createServer((_, response) => {
     asked += 1;

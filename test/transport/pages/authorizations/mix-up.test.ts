@@ -7,7 +7,7 @@ import { comeBack, type Owner, setOut, startWorld, type World } from "./authoriz
 const OAUTH = "/.well-known/oauth-authorization-server";
 const OPERATORS_CLIENT = { clientId: "patchbay-at-github", clientSecret: "secret-of-the-operator" };
 
-/** The MCP server in `world` is hostile: it wants the codes that these two give out. */
+/** The MCP server in `world` is malicious: it tries to obtain codes that these two honest servers issue. */
 let world: World;
 let honest: OAuthUpstream;
 let github: Vendor;
@@ -40,7 +40,7 @@ afterAll(async () => {
   await Promise.all([honest?.close(), github?.close()]);
 });
 
-/** Whether the honest servers name themselves in their answers (RFC 9207). */
+/** Sets whether the honest servers send `iss` in the authorization response (RFC 9207). */
 function sendIssuer(sends: boolean): void {
   for (const vendor of [honest.vendor, github]) {
     vendor.onRedirect = (address) => {
@@ -50,20 +50,23 @@ function sendIssuer(sends: boolean): void {
   }
 }
 
-/** What the hostile server says of itself; it never promises `iss`. */
+/** Sets the metadata of the malicious server, which never promises `iss`. */
 function beHostile(changes: Readonly<Record<string, unknown>> = {}): void {
   const { vendor } = world.upstream;
   const said = { ...vendor.metadata, authorization_response_iss_parameter_supported: false, ...changes };
   vendor.documents.set(OAUTH, JSON.parse(JSON.stringify(said)));
 }
 
-/** Sets out to the hostile server; the parameters that the browser brings it. */
+/** Starts an authorization at the malicious server and returns the parameters of the authorization request. */
 async function setOutToHostile({ browser, connect }: Owner): Promise<URLSearchParams> {
   const { location } = await setOut(browser, (await connect()).path);
   return new URL(location ?? "").searchParams;
 }
 
-/** The hostile server sends the browser on to an honest login page, with what it was brought and with what it changes. */
+/**
+ * Redirects the browser to an honest login page with the request parameters of the victim and the changes of the
+ * malicious server.
+ */
 async function sendOn(vendor: Vendor, page: unknown, brought: URLSearchParams, changes: object): Promise<URL> {
   const address = new URL(String(page));
   for (const name of ["response_type", "state", "code_challenge", "code_challenge_method"])
@@ -78,13 +81,13 @@ const requestsForTokens = (): number =>
 describe.each([
   ["with", true],
   ["without", false],
-])("an honest server that answers %s iss", (_word, sends) => {
+])("mix-up attack on an authorization server that responds %s iss", (_word, sends) => {
   beforeAll(() => {
     sendIssuer(sends);
     beHostile();
   });
 
-  test("is authorized on the address of its issuer", async () => {
+  test("authorizes a connection with the callback of the issuer", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect({ configuration: { url: honest.url } });
     const back = await comeBack(honest, browser, path);
@@ -92,18 +95,18 @@ describe.each([
     expect((await browser.get(back)).status).toBe(200);
   });
 
-  test("that the operator configured is authorized on the shared address", async () => {
+  test("authorizes a connection with an OAuth client from the configuration through the shared callback", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect({ server_type: "github", configuration: {} });
     const { location } = await setOut(browser, path);
     const back = new URL(await github.logIn(location ?? ""));
     expect(back.pathname).toBe(CALLBACK_PATH);
-    // What GitHub's contract says of itself has no issuer to compare with.
+    // The integration contract of GitHub declares no issuer, so the callback has no issuer to compare.
     back.searchParams.delete("iss");
     expect((await browser.get(back.pathname + back.search)).status).toBe(200);
   });
 
-  test("gives no code to a server that names its login page and its registration", async () => {
+  test("rejects metadata that names the authorization and registration endpoints of another server", async () => {
     const { authorization_endpoint, registration_endpoint } = honest.vendor.metadata;
     beHostile({ authorization_endpoint, registration_endpoint });
     const before = requestsForTokens();
@@ -114,7 +117,7 @@ describe.each([
     beHostile();
   });
 
-  test("that gives a code to its own client has it refused in the flow of a server that sent the browser there", async () => {
+  test("does not redeem a code of the honest server in the flow of the malicious server", async () => {
     const owner = await world.owner();
     const { location } = await setOut(
       owner.browser,
@@ -134,12 +137,12 @@ describe.each([
     const refused = await owner.browser.get(back.pathname + back.search);
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("nothing was sent there")]);
     expect(requestsForTokens()).toBe(before);
-    // The hostile server's own address is not registered for that client.
+    // The callback of the malicious server is not registered for this client at the honest server.
     const changes = { client_id, redirect_uri: brought.get("redirect_uri"), resource: honest.url };
     await expect(sendOn(honest.vendor, page, brought, changes)).rejects.toThrow(/redirect_uri/);
   });
 
-  test("that the operator configured has its code refused in the flow of a server that sent the browser there", async () => {
+  test("does not redeem a code for an OAuth client from the configuration in the flow of the malicious server", async () => {
     const owner = await world.owner();
     const brought = await setOutToHostile(owner);
     const back = await sendOn(github, `${github.origin}/login/oauth/authorize`, brought, {
@@ -154,7 +157,7 @@ describe.each([
   });
 });
 
-test("a client that the owner registered by hand comes back to the address of its issuer too", async () => {
+test("uses the callback of the issuer for a client that the connection owner registered manually", async () => {
   beHostile();
   const owner = await world.owner();
   const configuration = { url: world.upstream.url, oauth_client_id: OPERATORS_CLIENT.clientId };
