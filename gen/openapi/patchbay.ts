@@ -843,7 +843,7 @@ export interface paths {
         put?: never;
         /**
          * Call a tool
-         * @description Calls a tool by its listed name, or by the qualified form `name__<connection id>`. Invalid arguments and failures of the upstream are returned as results with `isError`, so that a model can correct its call.
+         * @description Calls a tool by its listed name, or by the qualified form `<alias>__<name>` or `name__<connection id>`. Invalid arguments and failures of the upstream are returned as results with `isError`, so that a model can correct its call.
          */
         post: operations["callTool"];
         delete?: never;
@@ -1913,7 +1913,7 @@ export interface components {
         };
         /** @description The tool to call, and its arguments. */
         CallToolRequest: {
-            /** @description The name as listed, or the qualified form `name__<connection id>`. */
+            /** @description The name as listed, or the qualified form `<alias>__<name>` or `name__<connection id>`. */
             name: string;
             /** @description The arguments, valid against the tool's input schema. Default: none. */
             arguments?: {

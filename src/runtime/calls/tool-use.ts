@@ -7,12 +7,12 @@ import type { ToolCaller } from "./call-tool.ts";
 import { createToolPages, type SessionToolPage } from "../tools/list-tools.ts";
 import { foundResult, type ToolSearchMode } from "../tools/tool-search-mode.ts";
 import { FIND_TOOLS, isMetaToolName, META_TOOLS } from "../tools/meta-tools.ts";
-import { ambiguousResult, resolveTool, UnknownTool, unknownTool } from "../tools/resolve-tool.ts";
+import { ambiguousResult, type Resolution, resolveTool, UnknownTool, unknownTool } from "../tools/resolve-tool.ts";
 import type { McpSession } from "../sessions/session.ts";
 import {
   createSessionTools,
-  isBare,
   type ListedTool,
+  nameInSession,
   type NameOwners,
   NO_NAME_OWNERS,
 } from "../tools/session-tools.ts";
@@ -77,21 +77,24 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
    */
   async function remember(
     session: McpSession,
-    callable: CallableTool,
-    bare: boolean,
+    { callable, by }: Extract<Resolution, { kind: "tool" }>,
     endsWithConnection: boolean,
   ): Promise<boolean> {
     const { tool, connection } = callable;
     // A bound session has only one connection and ends with it.
     if (session.connectionId !== undefined) return true;
-    const isNamed = !bare || session.bareNameOwners.get(tool.id) === connection.id;
+    const hasName = ({ bareNameOwners, aliasOwners }: NameOwners): boolean =>
+      by === "id" ||
+      (by === "alias" ? aliasOwners.get(connection.alias) : bareNameOwners.get(tool.id)) === connection.id;
+    const isNamed = hasName(session);
     if (isNamed && (!endsWithConnection || session.calledConnectionIds.has(connection.id))) return true;
     const claimed = await sessions.claim(session, {
-      bareNameOwners: new Map(isNamed ? [] : [[tool.id, connection.id]]),
+      bareNameOwners: new Map(isNamed || by === "alias" ? [] : [[tool.id, connection.id]]),
+      aliasOwners: new Map(isNamed || by !== "alias" ? [] : [[connection.alias, connection.id]]),
       calledConnectionId: endsWithConnection ? connection.id : undefined,
     });
     // The connection was deleted, or another replica claimed the name for another connection.
-    return claimed !== undefined && (!bare || claimed.bareNameOwners.get(tool.id) === connection.id);
+    return claimed !== undefined && hasName(claimed);
   }
 
   /** Returns the visible tools, or `find_tools` and `call_tool` instead of a long list. */
@@ -113,11 +116,13 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     found: readonly CallableTool[],
   ): Promise<NameOwners> {
     if (session === undefined || session.connectionId !== undefined) return session ?? NO_NAME_OWNERS;
-    const { unclaimed } = sessionTools.listing(session, view);
-    const fresh = found.filter(({ tool, connection }) => unclaimed.get(tool.id) === connection.id);
-    if (fresh.length === 0) return session;
-    const bareNameOwners = new Map(fresh.map(({ tool, connection }) => [tool.id, connection.id]));
-    return (await sessions.claim(session, { bareNameOwners, calledConnectionId: undefined })) ?? session;
+    const { unclaimed, unclaimedAliases } = sessionTools.listing(session, view);
+    const bare = found.filter(({ tool, connection }) => unclaimed.get(tool.id) === connection.id);
+    const aliased = found.filter(({ connection }) => unclaimedAliases.get(connection.alias) === connection.id);
+    if (bare.length + aliased.length === 0) return session;
+    const bareNameOwners = new Map(bare.map(({ tool, connection }) => [tool.id, connection.id]));
+    const aliasOwners = new Map(aliased.map(({ connection }) => [connection.alias, connection.id]));
+    return (await sessions.claim(session, { bareNameOwners, aliasOwners, calledConnectionId: undefined })) ?? session;
   }
 
   async function find(session: McpSession | undefined, view: ToolView, args: JsonObject): Promise<CallResult> {
@@ -128,8 +133,8 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     const callables = items.map(({ callable }) => callable);
     const memory = await rememberFound(session, view, callables);
     const found = callables.map((callable) => {
-      const { bareName, qualifiedName } = callable;
-      return { callable, name: isBare(memory, view, callable) && !isMetaToolName(bareName) ? bareName : qualifiedName };
+      const name = nameInSession(memory, view, callable);
+      return { callable, name: isMetaToolName(name) ? callable.qualifiedName : name };
     });
     return foundResult(found, totalCount);
   }
@@ -166,9 +171,11 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
       const shown = now instanceof Promise ? await now : now;
       if (session === undefined || shown === META_TOOLS) return pages.page(shown, cursor);
       let listing = sessionTools.listing(session, view);
-      if (listing.unclaimed.size > 0 && session.connectionId === undefined) {
+      const { unclaimed, unclaimedAliases } = listing;
+      if (unclaimed.size + unclaimedAliases.size > 0 && session.connectionId === undefined) {
         const claimed = await sessions.claim(session, {
-          bareNameOwners: listing.unclaimed,
+          bareNameOwners: unclaimed,
+          aliasOwners: unclaimedAliases,
           calledConnectionId: undefined,
         });
         listing = sessionTools.listing(claimed ?? session, view);
@@ -198,13 +205,13 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
       if (resolution.kind === "moved") throw unknownTool(name, resolution.candidates);
       if (resolution.kind === "ambiguous") return ambiguousResult(name, resolution.candidates);
 
-      const { callable, bare } = resolution;
+      const { callable } = resolution;
       const { connection } = callable;
       inspect?.(callable);
       const refused = caller.refusal(callable, args);
       const refusal = refused instanceof Promise ? await refused : refused;
       if (session !== undefined) {
-        const isRemembered = await remember(session, callable, bare, endsWithConnection && refusal === undefined);
+        const isRemembered = await remember(session, resolution, endsWithConnection && refusal === undefined);
         if (!isRemembered) throw unknownTool(name);
       }
       const call = { callable, args, clientId: principal.clientId, controller, relay, onSent };

@@ -16,6 +16,8 @@ export interface StoredSession {
 export interface SessionClaim {
   /** Connection ids by tool id. A name that already has a connection keeps it. */
   readonly bareNameOwners: ReadonlyMap<number, number>;
+  /** Connection ids by alias. An alias that already has a connection keeps it. */
+  readonly aliasOwners: ReadonlyMap<string, number>;
   /** The connection that is about to be called. */
   readonly calledConnectionId: number | undefined;
 }

@@ -42,6 +42,8 @@ export interface McpSession {
   readonly calledConnectionIds: ReadonlySet<number>;
   /** Connection ids by tool id. A bare tool name refers to the same connection for the whole session. */
   readonly bareNameOwners: ReadonlyMap<number, number>;
+  /** Connection ids by alias. An alias in a tool name refers to the same connection for the whole session. */
+  readonly aliasOwners: ReadonlyMap<string, number>;
   /** The lowest log level that the client receives; undefined until the client sets one. */
   readonly logLevel: McpLogLevel | undefined;
   /** The resources that the client subscribed to, by the URIs that the client knows. */

@@ -73,7 +73,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
   const touchAfterMs = touchIntervalMs(idleSeconds);
   const entries = new LRUCache<string, Entry>({
     maxSize: MAX_WEIGHT,
-    sizeCalculation: ({ session }) => SESSION_WEIGHT + session.bareNameOwners.size,
+    sizeCalculation: ({ session }) => SESSION_WEIGHT + session.bareNameOwners.size + session.aliasOwners.size,
   });
   const invalidatedAt = new LRUCache<string, number>(atMost(MAX_INVALIDATED));
 

@@ -59,7 +59,8 @@ export function createToolChanges(deps: {
     let known = digests.get(listed);
     if (known === undefined) {
       const hash = createHash("sha256");
-      for (const { name, definition } of listed) hash.update(`${name}\n${digestOfDefinition(definition)}\n`);
+      for (const { name, account = "", definition } of listed)
+        hash.update(`${name}\n${account}\n${digestOfDefinition(definition)}\n`);
       known = hash.digest("base64url").slice(0, 22);
       digests.set(listed, known);
     }

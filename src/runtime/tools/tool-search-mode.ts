@@ -7,6 +7,7 @@ import { SchemaCheckRefused } from "../../integrations/schema-checks/check-refus
 import { errorResult, type CallResult, type ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { CALL_TOOL, DEFAULT_FIND_LIMIT, FIND_TOOLS, isMetaToolName, MAX_LISTED_TOOLS } from "./meta-tools.ts";
+import type { NamedTool } from "./resolve-tool.ts";
 import type { ListedCallable, ListedTool } from "./session-tools.ts";
 import type { CallableTool } from "./tools-in-view.ts";
 
@@ -99,14 +100,8 @@ function wantsSearch({ toolSearch }: AccountSettings): boolean {
   return toolSearch;
 }
 
-/** A tool with the name to call it by. */
-export interface NamedCallable {
-  readonly name: string;
-  readonly callable: CallableTool;
-}
-
 /** The result of `find_tools`. */
-export function foundResult(found: readonly NamedCallable[], totalCount: number): CallResult {
+export function foundResult(found: readonly NamedTool[], totalCount: number): CallResult {
   const structuredContent = { tools: found.map(describe), total_count: totalCount };
   const text = found.length === 0 ? NOTHING_FOUND : JSON.stringify(structuredContent);
   return { content: [{ type: "text", text }], isError: false, structuredContent };
@@ -114,7 +109,7 @@ export function foundResult(found: readonly NamedCallable[], totalCount: number)
 
 const NOTHING_FOUND = "No tool matches these words. Try other or fewer words.";
 
-function describe({ name, callable: { tool, connection } }: NamedCallable): JsonObject {
+function describe({ name, callable: { tool, connection } }: NamedTool): JsonObject {
   const { description, inputSchema, readOnly } = tool.definition;
   return { name, description, inputSchema, readOnly, connection: connection.name };
 }

@@ -4,7 +4,7 @@ import type { Connection } from "../../connections/connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "../../connections/connection-tools.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import { withinMs } from "../../within-ms.ts";
-import { fitToolName, qualifyToolName } from "./tool-name.ts";
+import { aliasToolName, fitToolName, idToolName, listedToolName, qualifyToolName } from "./tool-name.ts";
 
 /** Maximum number of tools in all cached views; each takes about 200 bytes. */
 const MAX_CACHED_TOOLS = 500_000;
@@ -13,9 +13,11 @@ const MAX_CACHED_TOOLS = 500_000;
 export interface CallableTool {
   readonly connection: Connection;
   readonly tool: ConnectionTool;
-  /** The name at the upstream, shortened to 64 units. Listed if no other connection has the same. */
+  /** The name at the upstream, as a list may show it. Listed if no other connection has the same. */
   readonly bareName: string;
-  /** `name__<connection id>`, shortened to 64 units. */
+  /** `<alias>__<name>`. Listed if other connections have the same name. */
+  readonly aliasName: string;
+  /** `name__<connection id>`, shortened to 64 units; always accepted in calls. */
   readonly qualifiedName: string;
 }
 
@@ -23,7 +25,11 @@ export interface CallableTool {
 export interface ToolView {
   /** Sorted by connection id. */
   readonly byBareName: ReadonlyMap<string, readonly CallableTool[]>;
-  /** Tools of each connection id, by bare name. */
+  /** Connection ids by alias. */
+  readonly byAlias: ReadonlyMap<string, number>;
+  /** Whether the principal can never see another connection, so that no name needs qualification. */
+  readonly isBound: boolean;
+  /** Tools of each connection id, by every form of their name. */
   readonly byConnection: ReadonlyMap<number, ReadonlyMap<string, CallableTool>>;
   /** Tools by qualified name, if shortening makes it differ from the bare name with a suffix. */
   readonly byTruncatedName: ReadonlyMap<string, CallableTool>;
@@ -152,26 +158,46 @@ function reachableConnections(principal: Principal, connections: readonly Connec
   return connections.filter((connection) => connection.agentEnabled && reaches(principal, connection.id));
 }
 
+/** Adds the other forms of the names: as the upstream writes them, and shortened to fit behind an alias or an id. */
+function withOtherForms(own: ReadonlyMap<string, CallableTool>): ReadonlyMap<string, CallableTool> {
+  const all = new Map(own);
+  for (const callable of own.values()) {
+    const { connection, tool, aliasName } = callable;
+    const { name } = tool.definition;
+    const suffix = `__${connection.id}`;
+    const forms = [
+      name,
+      fitToolName(name),
+      aliasName.slice(connection.alias.length + 2),
+      idToolName(name, connection.id).slice(0, -suffix.length),
+    ];
+    for (const form of forms) if (!all.has(form)) all.set(form, callable);
+  }
+  return all;
+}
+
 function computeView(principal: Principal, reachable: readonly Connection[], lists: readonly ToolList[]): ToolView {
   const byBareName = new Map<string, CallableTool[]>();
   const byConnection = new Map<number, ReadonlyMap<string, CallableTool>>();
   const byTruncatedName = new Map<string, CallableTool>();
+  const byAlias = new Map<string, number>();
   for (const [index, connection] of reachable.entries()) {
     const own = new Map<string, CallableTool>();
+    byAlias.set(connection.alias, connection.id);
     for (const tool of lists[index] ?? NO_TOOLS) {
       const { name } = tool.definition;
-      const bareName = fitToolName(name);
+      const bareName = listedToolName(name);
       // Keep only the first of several tools with the same name.
       if (own.has(bareName) || !isVisible(principal, connection, tool)) continue;
       const qualifiedName = qualifyToolName(name, connection.id);
-      const callable = { connection, tool, bareName, qualifiedName };
+      const callable = { connection, tool, bareName, aliasName: aliasToolName(name, connection.alias), qualifiedName };
       own.set(bareName, callable);
-      if (qualifiedName !== `${bareName}__${connection.id}`) byTruncatedName.set(qualifiedName, callable);
+      if (qualifiedName !== `${name}__${connection.id}`) byTruncatedName.set(qualifiedName, callable);
       const others = byBareName.get(bareName);
       if (others === undefined) byBareName.set(bareName, [callable]);
       else others.push(callable);
     }
-    byConnection.set(connection.id, own);
+    byConnection.set(connection.id, withOtherForms(own));
   }
-  return { byBareName, byConnection, byTruncatedName };
+  return { byBareName, byConnection, byTruncatedName, byAlias, isBound: principal.connectionId !== undefined };
 }

@@ -2,7 +2,7 @@ import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import type { JsonObject } from "../../json.ts";
 import { withMembers } from "../../json-text.ts";
 import type { SessionToolPage } from "../../runtime/tools/list-tools.ts";
-import type { ListedTool } from "../../runtime/tools/session-tools.ts";
+import { describeListed, type ListedTool } from "../../runtime/tools/session-tools.ts";
 import { LINKS, renameLinks } from "../../runtime/upstream/link-edits.ts";
 import { qualifyUri } from "../../runtime/upstream/upstream-uri.ts";
 import type { RpcResult } from "./result.ts";
@@ -43,13 +43,14 @@ export function createToolPrinter(): ToolPrinter {
 
 /** Prints a tool: what an MCP server wrote, byte for byte, under the name that clients call it by. */
 function toolText(tool: ListedTool, { isLegacy, isBound }: PrintOptions): string {
-  const { name, definition, callable } = tool;
+  const { name, definition, account, callable } = tool;
   const { json, outputSchema } = definition;
   // Up to 2025-11-25 structured results must be objects; clients reject tools with other schemas.
   const isHidden = isLegacy && outputSchema !== undefined && outputSchema.type !== "object";
   if (json === undefined) return JSON.stringify(toWireTool(tool, isHidden));
   const changes = {
     ...(name !== definition.name && { name: JSON.stringify(name) }),
+    ...(account !== undefined && { description: JSON.stringify(describeListed(tool)) }),
     ...(isHidden && { outputSchema: undefined }),
   };
   const text = Object.keys(changes).length === 0 ? json : withMembers(json, changes);
@@ -58,8 +59,9 @@ function toolText(tool: ListedTool, { isLegacy, isBound }: PrintOptions): string
 }
 
 /** Converts a tool of the service's own to its MCP form. */
-function toWireTool({ name, definition }: ListedTool, isOutputHidden: boolean): JsonObject {
-  const { description, inputSchema, outputSchema, readOnly, hints = {}, listed } = definition;
+function toWireTool(tool: ListedTool, isOutputHidden: boolean): JsonObject {
+  const { name, definition } = tool;
+  const { inputSchema, outputSchema, readOnly, hints = {}, listed } = definition;
   const { destructive, idempotent, openWorld } = hints;
   return {
     annotations: {
@@ -70,7 +72,7 @@ function toWireTool({ name, definition }: ListedTool, isOutputHidden: boolean): 
     },
     ...listed,
     name,
-    description,
+    description: describeListed(tool),
     inputSchema,
     ...(outputSchema !== undefined && !isOutputHidden && { outputSchema }),
   };

@@ -148,9 +148,9 @@ afterAll(async () => {
 const callTool = (name: string): Promise<CallResult> => world.runtime.callTool(me, session, name, {}, {});
 
 /** Waits until the session lists the connection's tool, bare or qualified. */
-async function isListed({ id }: Connection, tool: string): Promise<void> {
+async function isListed({ alias }: Connection, tool: string): Promise<void> {
   await eventually(async () =>
-    (await world.names(me, session)).some((name) => [tool, `${tool}__${id}`].includes(name)),
+    (await world.names(me, session)).some((name) => [tool, `${alias}__${tool}`].includes(name)),
   );
 }
 

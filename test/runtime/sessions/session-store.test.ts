@@ -39,11 +39,16 @@ describe("stored sessions", () => {
     const { accountId, id } = session;
     expect((await store.find(accountId, id, DAY, undefined))?.session).toEqual(session);
     expect((await store.find(accountId, id, DAY, session))?.session).toBe(session);
-    const claim = { bareNameOwners: new Map([[5, 7]]), calledConnectionId: undefined };
+    const claim = {
+      bareNameOwners: new Map([[5, 7]]),
+      aliasOwners: new Map([["docs", 7]]),
+      calledConnectionId: undefined,
+    };
     const claimed = await store.claim(accountId, id, claim);
     expect(claimed).toMatchObject({
       ...session,
       bareNameOwners: new Map([[5, 7]]),
+      aliasOwners: new Map([["docs", 7]]),
       version: expect.any(String) as string,
     });
     expect((await store.find(accountId, id, DAY, claimed))?.session).toBe(claimed);
@@ -58,19 +63,21 @@ describe("stored sessions", () => {
           [1, owner],
           [100 + owner, owner],
         ]),
+        aliasOwners: new Map([["docs", owner]]),
         calledConnectionId: undefined,
       }),
     );
     const owners = new Set((await Promise.all(claims)).map((session) => session?.bareNameOwners.get(1)));
     expect(owners.size).toBe(1);
     const found = await store.find(accountId, id, DAY, undefined);
+    expect(found?.session.aliasOwners).toEqual(new Map([["docs", [...owners][0]]]));
     expect(found?.session.bareNameOwners.size).toBe(21);
   });
 
   it("store a called connection once, and reject one that does not exist", async () => {
     const { accountId, id } = await open();
     const connection = await world.connect(accountId, []);
-    const claim = { bareNameOwners: new Map<number, number>(), calledConnectionId: connection.id };
+    const claim = { bareNameOwners: new Map(), aliasOwners: new Map(), calledConnectionId: connection.id };
     const claims = await Promise.all([1, 2, 3].map(() => store.claim(accountId, id, claim)));
     for (const session of claims) expect(session?.calledConnectionIds).toEqual(new Set([connection.id]));
     const { rows } = await world.pool.query("select called_connection_ids as called from session where id = $1", [id]);

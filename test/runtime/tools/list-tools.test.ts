@@ -20,7 +20,7 @@ function listed(names: Iterable<string>): ListedCallable[] {
       return {
         name,
         definition: tool.definition,
-        callable: { connection, tool, bareName: name, qualifiedName: `${name}__1` },
+        callable: { connection, tool, bareName: name, aliasName: `acme__${name}`, qualifiedName: `${name}__1` },
       };
     });
 }

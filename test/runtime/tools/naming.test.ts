@@ -16,7 +16,10 @@ describe("tool names within a session", () => {
     const session = await world.open(me);
     expect(await world.names(me, session)).toEqual(["echo", "get_a"]);
     const b = await world.connect(account, ["echo", "get_b"]);
-    expect(await world.names(me, session)).toEqual([`echo__${a.id}`, `echo__${b.id}`, "get_a", "get_b"]);
+    expect(await world.names(me, session)).toEqual(
+      [`${a.alias}__echo`, `${b.alias}__echo`, "get_a", "get_b"].toSorted(),
+    );
+    for (const { alias, id } of [a, b]) expect(await world.call(me, session, `${alias}__echo`)).toBe(`echo of ${id}`);
   });
 
   it("return the qualified names for an ambiguous call", async () => {
@@ -27,8 +30,8 @@ describe("tool names within a session", () => {
     const session = await world.open(me);
     const answer = await world.call(me, session, "echo");
     expect(answer).toContain("error: ");
-    expect(answer).toContain(`echo__${a.id}`);
-    expect(answer).toContain(`echo__${b.id}`);
+    expect(answer).toContain(`${a.alias}__echo (connection "${a.name}")`);
+    expect(answer).toContain(`${b.alias}__echo (connection "${b.name}")`);
     expect(await world.call(me, session, `echo__${b.id}`)).toBe(`echo of ${b.id}`);
   });
 
@@ -49,10 +52,10 @@ describe("tool names within a session", () => {
     const b = await world.connect(account, ["echo"]);
     const off = await world.change(a, { agentEnabled: false });
 
-    expect(await world.names(me, session)).toEqual([`echo__${b.id}`]);
+    expect(await world.names(me, session)).toEqual([`${b.alias}__echo`]);
     await expect(world.call(me, session, "echo")).rejects.toMatchObject({
       kind: "not_found",
-      message: expect.stringContaining(`echo__${b.id}`) as string,
+      message: expect.stringContaining(`${b.alias}__echo`) as string,
     });
     expect(await world.call(me, session, `echo__${b.id}`)).toBe(`echo of ${b.id}`);
     const other = await world.open(me);
@@ -60,7 +63,34 @@ describe("tool names within a session", () => {
     expect(await world.call(me, other, "echo")).toBe(`echo of ${b.id}`);
 
     await world.change(await world.change(off, { agentEnabled: true }), {});
-    expect(await world.names(me, session)).toEqual([`echo__${a.id}`, `echo__${b.id}`]);
+    expect(await world.names(me, session)).toEqual([`${a.alias}__echo`, `${b.alias}__echo`].toSorted());
+  });
+
+  it("keep the connection of an alias, also when owners exchange aliases", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const a = await world.connect(account, ["echo"]);
+    const b = await world.connect(account, ["echo"]);
+    const session = await world.open(me);
+    await world.names(me, session);
+    const free = await world.change(a, { alias: "elsewhere" });
+    await world.change(b, { alias: a.alias });
+    await world.change(free, { alias: b.alias });
+    expect(await world.names(me, session)).toEqual([`echo__${a.id}`, `echo__${b.id}`].toSorted());
+    await expect(world.call(me, session, `${a.alias}__echo`)).rejects.toMatchObject({ kind: "not_found" });
+    expect(await world.call(me, session, `echo__${b.id}`)).toBe(`echo of ${b.id}`);
+    const other = await world.open(me);
+    expect(await world.call(me, other, `${a.alias}__echo`)).toBe(`echo of ${b.id}`);
+  });
+
+  it("say in the description which account a qualified tool belongs to", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const a = await world.connect(account, ["echo", "get_a"]);
+    await world.connect(account, ["echo"]);
+    const { tools } = await world.runtime.listTools(me, await world.open(me), undefined);
+    expect(tools.find(({ name }) => name === `${a.alias}__echo`)?.account).toBe(a.name);
+    expect(tools.find(({ name }) => name === "get_a")).not.toHaveProperty("account");
   });
 
   it("refer to the same connection on every replica", async () => {
@@ -75,7 +105,7 @@ describe("tool names within a session", () => {
     await world.change(a, { agentEnabled: false });
     await expect
       .poll(async () => (await elsewhere.runtime.listTools(me, session, undefined)).tools.map(({ name }) => name))
-      .toEqual([`echo__${b.id}`]);
+      .toEqual([`${b.alias}__echo`]);
     await expect(elsewhere.runtime.callTool(me, session, "echo", {}, {})).rejects.toMatchObject({ kind: "not_found" });
   });
 
@@ -84,31 +114,32 @@ describe("tool names within a session", () => {
     const me = principal(account);
     const victim = await world.connect(account, ["pay"]);
     const posing = await world.connect(account, [`pay__${victim.id}`]);
+    const imitation = new RegExp(`^${posing.alias}__pay__${victim.id}_[0-9a-f]{8}$`);
     const session = await world.open(me);
-    expect(await world.names(me, session)).toEqual(["pay", `pay__${victim.id}__${posing.id}`]);
+    expect(await world.names(me, session)).toEqual(["pay", expect.stringMatching(imitation)].toSorted());
     expect(await world.call(me, session, `pay__${victim.id}`)).toBe(`pay of ${victim.id}`);
     await world.change(victim, { agentEnabled: false });
-    expect(await world.call(me, session, `pay__${victim.id}`)).toContain(`pay__${victim.id}__${posing.id}`);
+    expect(await world.call(me, session, `pay__${victim.id}`)).toContain(`${posing.alias}__pay__`);
     expect(world.party.received.some(({ connectionId }) => connectionId === posing.id)).toBe(false);
   });
 
-  it("of any length are listed within 64 characters and resolve as listed, in full and qualified", async () => {
+  it("of any length are listed within 50 characters and resolve as listed, in full and qualified", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const long = "a_tool_with_a_name_".repeat(8);
     const a = await world.connect(account, [long, "get_x"]);
     const session = await world.open(me);
     const [listed = ""] = await world.names(me, session);
-    expect(listed).toMatch(/^a_tool_.{48}_[0-9a-f]{8}$/);
+    expect(listed).toMatch(/^a_tool_.{34}_[0-9a-f]{8}$/);
     for (const name of [listed, long, `${listed}__${a.id}`, `${long}__${a.id}`]) {
       expect(await world.call(me, session, name)).toBe(`${long} of ${a.id}`);
     }
     const b = await world.connect(account, [long]);
     const both = await world.names(me, session);
     expect(both).toHaveLength(3);
-    for (const name of both) expect(name.length).toBeLessThanOrEqual(64);
-    for (const { id } of [a, b]) {
-      const mine = both.find((name) => name.endsWith(`__${id}`)) ?? "";
+    for (const name of both) expect(name.length).toBeLessThanOrEqual(50);
+    for (const { id, alias } of [a, b]) {
+      const mine = both.find((name) => name.startsWith(`${alias}__`)) ?? "";
       expect(await world.call(me, session, mine)).toBe(`${long} of ${id}`);
       expect(await world.call(me, session, `${long}__${id}`)).toBe(`${long} of ${id}`);
     }
@@ -138,6 +169,7 @@ describe("tool names within a session", () => {
         const listed = await world.names(me, session);
         expect(listed).toHaveLength(upstreams.flat().length);
         expect(new Set(listed).size).toBe(listed.length);
+        for (const name of listed) expect(name).toMatch(/^[A-Za-z0-9_-]{1,50}$/);
         expect(listed).toEqual(listed.toSorted((a, b) => (a < b ? -1 : 1)));
         const answers = [];
         for (const name of listed) answers.push(await world.call(me, session, name));

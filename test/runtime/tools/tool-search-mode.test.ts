@@ -151,12 +151,12 @@ describe("find_tools", () => {
     expect(only?.name).toBe("cook_vegetable_7");
     const second = await world.connect(account, ["cook_vegetable_7", "cook_vegetable_8"]);
     const names = (await find(me, session, { query: "cook vegetable 7", limit: 2 })).tools.map(({ name }) => name);
-    expect(names).toEqual([`cook_vegetable_7__${connection.id}`, `cook_vegetable_7__${second.id}`]);
+    expect(names).toEqual([`${connection.alias}__cook_vegetable_7`, `${second.alias}__cook_vegetable_7`]);
     await world.change(connection, { agentEnabled: false });
     await world.connect(account, MANY.slice(20));
     // The session knows the bare name as a tool of the first connection.
     const [again] = (await find(me, session, { query: "cook vegetable 7", limit: 1 })).tools;
-    expect(again?.name).toBe(`cook_vegetable_7__${second.id}`);
+    expect(again?.name).toBe(`${second.alias}__cook_vegetable_7`);
   });
 });
 

@@ -230,7 +230,7 @@ export const RuntimeToolSchema: GenMessage<RuntimeTool> = /*@__PURE__*/
  */
 export type CallToolRequest = Message<"patchbay.v1.CallToolRequest"> & {
   /**
-   * The name as listed, or the qualified form `name__<connection id>`. Required.
+   * The name as listed, or the qualified form `<alias>__<name>` or `name__<connection id>`. Required.
    *
    * @generated from field: string name = 1;
    */

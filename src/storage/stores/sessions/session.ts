@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type UpdateObject } from "kysely";
 import { LOG_LEVELS } from "../../../integrations/relay.ts";
 import type { McpSession } from "../../../runtime/sessions/session.ts";
-import type { SessionStore } from "../../../runtime/sessions/session-store.ts";
+import type { SessionClaim, SessionStore } from "../../../runtime/sessions/session-store.ts";
 import type { Database } from "../../database.ts";
 import { SessionEntity } from "../../entities/sessions/session.ts";
 import { type Tables, tablesOf, withEntities } from "../../orm.ts";
@@ -81,13 +81,13 @@ export function createSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">
       await touchSession(pool, { accountId, id });
     },
 
-    claim: (accountId, id, { bareNameOwners, calledConnectionId }) =>
+    claim: (accountId, id, { bareNameOwners, aliasOwners, calledConnectionId }) =>
       change(
         accountId,
         id,
         {
-          // `||` merges claims in one statement; the first owner of a name wins.
-          bare_names: sql`${JSON.stringify(Object.fromEntries(bareNameOwners))}::jsonb || bare_names`,
+          // `||` merges claims in one statement, and the first owner of a name wins.
+          bare_names: sql`${printNames({ bareNameOwners, aliasOwners })}::jsonb || bare_names`,
           ...(calledConnectionId !== undefined && {
             called_connection_ids: appended<number>("called_connection_ids", sql`${calledConnectionId}::integer`),
           }),
@@ -126,14 +126,25 @@ export function createSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">
   };
 }
 
+/** Marks an alias among the ids of tools that `bare_names` maps to connections. */
+const ALIAS_MARK = "@";
+
+function printNames({ bareNameOwners, aliasOwners }: Pick<SessionClaim, "bareNameOwners" | "aliasOwners">): string {
+  const aliases = [...aliasOwners].map(([alias, owner]) => [ALIAS_MARK + alias, owner]);
+  return JSON.stringify(Object.fromEntries([...bareNameOwners, ...aliases]));
+}
+
 function toSession(row: SessionRow): McpSession {
+  const names = Object.entries(row.bareNames);
+  const isAlias = ([key]: [string, number]): boolean => key.startsWith(ALIAS_MARK);
   return {
     ...row,
     connectionId: row.connectionId ?? undefined,
     grantId: row.grantId ?? undefined,
     clientInfo: { name: row.clientInfo.name, version: row.clientInfo.version },
     calledConnectionIds: new Set(row.calledConnectionIds),
-    bareNameOwners: new Map(Object.entries(row.bareNames).map(([toolId, owner]) => [Number(toolId), owner])),
+    bareNameOwners: new Map(names.filter((each) => !isAlias(each)).map(([id, owner]) => [Number(id), owner])),
+    aliasOwners: new Map(names.filter(isAlias).map(([key, owner]) => [key.slice(ALIAS_MARK.length), owner])),
     logLevel: LOG_LEVELS.find((level) => level === row.logLevel),
     resourceUris: new Set(row.resourceUris),
   };

@@ -14,7 +14,7 @@ import type { CallResult } from "../../../integrations/tool.ts";
 import type { Introduction, OpenedSession } from "../../../runtime/runtime.ts";
 import type { SessionToolPage } from "../../../runtime/tools/list-tools.ts";
 import { roundNumbers } from "../../../json.ts";
-import type { ListedTool } from "../../../runtime/tools/session-tools.ts";
+import { describeListed, type ListedTool } from "../../../runtime/tools/session-tools.ts";
 import { toWireAnnotations } from "./tool.ts";
 
 /** The client's introduction of itself. Missing fields are empty. */
@@ -58,11 +58,12 @@ function toWireToolList({ tools, nextCursor }: SessionToolPage): ListToolsRespon
   });
 }
 
-function toWireRuntimeTool({ name, definition }: ListedTool): RuntimeTool {
-  const { description, inputSchema, outputSchema } = definition;
+function toWireRuntimeTool(tool: ListedTool): RuntimeTool {
+  const { name, definition } = tool;
+  const { inputSchema, outputSchema } = definition;
   return create(RuntimeToolSchema, {
     name,
-    description,
+    description: describeListed(tool),
     inputSchema,
     annotations: toWireAnnotations(definition),
     ...(outputSchema === undefined ? {} : { outputSchema }),
