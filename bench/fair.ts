@@ -59,7 +59,7 @@ export async function measureFairness(load: LoadProcess, arena: Arena, options: 
   return [
     ...fairness,
     await measure(load, "MCP tools/call", quiet, flood, options),
-    // The same quiet requests to a process that the flood does not reach: the contention of the machine alone.
+    // The same quiet requests to a process without the flood measure only the contention for the CPU.
     { ...(await measure(load, "bare server beside the MCP flood", control, flood, options)), isControl: true },
   ];
 }

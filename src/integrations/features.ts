@@ -2,14 +2,14 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import type { InputRequired } from "./relayed-client.ts";
 import type { CallOptions, Target } from "./target.ts";
 
-/** How a server introduces itself. */
+/** The implementation info of a server. */
 export interface ServerIntroduction {
   /** MCP's `Implementation`: name, version, title, icons, website. */
   readonly info: JsonObject | undefined;
   readonly instructions: string | undefined;
 }
 
-/** The resources, resource templates and prompts of an upstream, and its introduction. */
+/** The resources, resource templates and prompts of an upstream, and its implementation info. */
 export interface FeatureListing {
   readonly server: ServerIntroduction;
   readonly capabilities: {
@@ -30,7 +30,7 @@ export interface FeatureListing {
   readonly resourceTemplates: readonly ListedFeature[];
   /** Unique by `name`. */
   readonly prompts: readonly ListedFeature[];
-  /** The lists that a limit cut, in words. */
+  /** A description of each list that a limit cut. */
   readonly truncated: readonly string[];
   /** The upstream's time to live of the lists in milliseconds, if it states one. */
   readonly ttlMs: number | undefined;

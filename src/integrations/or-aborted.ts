@@ -1,4 +1,4 @@
-/** Awaits shared work that continues for others when this caller aborts. Throws the signal's reason. */
+/** Awaits shared work, which continues for other callers if this caller aborts. Throws the signal's reason. */
 export async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));

@@ -13,7 +13,7 @@ export type ClientAnswer =
   | { readonly kind: "result"; readonly result: JsonObject }
   | { readonly kind: "error"; readonly code: number; readonly message: string; readonly data?: JsonValue | undefined };
 
-/** What an upstream of 2026-07-28 needs before it can answer a request. */
+/** The input that an upstream of 2026-07-28 requires before it answers a request. */
 export interface InputRequired {
   /** The only connection that the answers may go to. */
   readonly connectionId: number;
@@ -23,7 +23,7 @@ export interface InputRequired {
   readonly state: string | undefined;
 }
 
-/** What a client of 2026-07-28 adds to a request when it sends it again. */
+/** The members that a client of 2026-07-28 adds to a repeated request. */
 export interface RequestInput {
   /** Its answers by the keys of the requests. */
   readonly responses: JsonObject | undefined;
@@ -63,7 +63,7 @@ export function relayedCapabilities(declared: JsonObject): JsonObject {
   return kept;
 }
 
-/** Whether a client can be asked for anything. */
+/** Whether a client can answer any request. */
 export function canBeAsked({ capabilities }: Pick<RelayedClient, "capabilities">): boolean {
   return ASKED.some((name) => capabilities[name] !== undefined);
 }

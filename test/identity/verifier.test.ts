@@ -130,7 +130,7 @@ describe("rejects an Authorization header that is not a bearer token", () => {
       const token = await installation.token(client);
       await verify(`Bearer ${token}`);
       const changed = authorization(token);
-      // A signature that differs only in unused bits, or that has no - or _ to replace, is the same token.
+      // Some cases do not change every token, such as the replacement of - and _ in a token without them.
       if (changed !== `Bearer ${token}`) expect(await refusal(changed)).toBe("Invalid or expired token.");
     });
   }

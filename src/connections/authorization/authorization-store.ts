@@ -11,7 +11,7 @@ export interface PendingAuthorization {
 /** An authorization whose owner was sent to the upstream's login. */
 export interface StartedAuthorization {
   readonly connectionId: number;
-  /** The key version at that time. The terms are void under another one. */
+  /** The key version when the authorization started. With any other version the terms are invalid. */
   readonly keyVersion: number;
   readonly terms: AuthorizationTerms;
   /** PKCE (RFC 7636). Encrypted at rest. */

@@ -66,7 +66,7 @@ export function createCurrentTools(deps: CurrentToolsDeps): CurrentTools {
   const definitions = new LRUCache<string, ToolDefinition>(atMost(MAX_DEFINITIONS));
   /** By upstream list, then by the digest of the accepted definitions. */
   const comparisons = new WeakMap<KnownToolList, Map<string, ToolComparison>>();
-  /** Current lists by upstream list, then by the definitions that differ, so that connections share them. */
+  /** Current lists, keyed by upstream list and then by its differing definitions. Connections share equal lists. */
   const variants = new WeakMap<KnownToolList, Map<string, KnownToolList>>();
   const updates = new WeakMap<ToolComparison, AcceptedSet>();
   const settledFor = new WeakMap<Connection, Settled>();

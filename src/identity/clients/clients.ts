@@ -40,7 +40,7 @@ export interface ClientStore {
   findOwner(clientId: string): Promise<string | undefined>;
 }
 
-/** The most active clients of an account, excluding those of its connections. */
+/** The maximum number of active clients per account, excluding those of its connections. */
 export const MAX_CLIENTS = 1_000;
 
 /** A new client. The secret is stored as a hash only, so it cannot be shown again. */

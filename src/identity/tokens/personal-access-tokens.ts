@@ -9,7 +9,7 @@ import type { SigningKeys } from "../keys/signing-keys.ts";
 import { personalAccessTokenId } from "../token-id.ts";
 
 import type { PersonalAccessToken, PersonalAccessTokenStore } from "./personal-access-token.ts";
-/** The most active tokens of an account. */
+/** The maximum number of active tokens per account. */
 export const MAX_PERSONAL_ACCESS_TOKENS = 1_000;
 
 export interface PersonalAccessTokenRequest {

@@ -16,7 +16,7 @@ export class InputUnanswered extends RpcError {
   }
 }
 
-/** What asking upstreams for a result needs. */
+/** The context of a request to an upstream. */
 export interface InputOptions {
   readonly client?: RelayedClient | undefined;
   readonly signal: AbortSignal;
@@ -82,7 +82,7 @@ async function askAll(client: RelayedClient, { requests }: InputRequired, signal
       if (problem !== undefined) throw cannotAnswer(problem);
       const answer = await client.ask(asked, signal);
       if (answer.kind === "result") return [key, answer.result] as const;
-      // 2026-07-28 has no errors as answers; a person who does not answer cancels.
+      // 2026-07-28 does not allow errors as answers; a missing answer of a person becomes `cancel`.
       if (method === "elicitation/create") return [key, { action: "cancel" }] as const;
       throw cannotAnswer(`The client answered ${method} with an error: ${answer.message}`);
     }),

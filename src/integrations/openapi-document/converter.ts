@@ -67,7 +67,7 @@ async function run(text: string, limits: ConverterLimits): Promise<ConvertedDocu
     workerData: text,
     resourceLimits: { maxOldGenerationSizeMb: limits.maxHeapMb },
     env: {},
-    // What is preloaded into the service is not meant for its threads.
+    // Modules preloaded into the service are not loaded into its threads.
     execArgv: [],
   });
   const { promise, resolve, reject } = Promise.withResolvers<Exclude<ConversionAnswer, { part: Uint8Array }>>();

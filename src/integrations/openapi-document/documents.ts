@@ -53,7 +53,7 @@ const TOUCH_MS = 3_600_000;
 const MAX_SOURCES = 10_000;
 const MAX_SUPERSEDED = 2_000;
 const REFRESH_BATCH = 5;
-/** The tenant whose turn a refresh takes: it is no account. */
+/** The queue's tenant for refreshes, which belong to no account. */
 const REFRESH = "refresh";
 const PURGE_MS = 3_600_000;
 

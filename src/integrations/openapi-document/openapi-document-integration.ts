@@ -88,7 +88,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     const text = result.content[0]?.text;
     const reason = typeof text === "string" ? text : `${document.title} gave no usable answer.`;
     if (status === 401 || status === 403) return { outcome: "failed", reason };
-    // Other client errors of an arbitrary read say nothing about the key.
+    // Other client errors of this read do not mean that the key is invalid.
     return status === undefined || status >= 500 || status === 429
       ? { outcome: "retry", reason }
       : { outcome: "verified" };

@@ -113,7 +113,7 @@ function checkServer(server: ServerPlan, what: string, properties: JsonObject, d
     throw new OpenApiError(
       Object.hasOwn(properties, name)
         ? `has "${name}" in its server's address, so "destination" must name it`
-        : `has "${name}" in its server's address, which is neither in "configuration" nor has a default`,
+        : `has "${name}" in its server's address, so "configuration" must declare it or the server must give it a default`,
     );
   }
 }
@@ -131,7 +131,7 @@ function verificationOf(extension: JsonObject, operations: readonly Operation[])
   const name = required(extension, "verification", /./);
   const found = operations.find(({ tool }) => tool.name === name);
   if (found === undefined)
-    throw new OpenApiError(`names the verification "${name}", which is no operationId of its own`);
+    throw new OpenApiError(`names the verification "${name}", but has no operation with that operationId`);
   if (!found.tool.readOnly || arrayOf(found.tool.inputSchema.required).length > 0)
     throw new OpenApiError(`names the verification "${name}", which must only read and need no arguments`);
   return found;

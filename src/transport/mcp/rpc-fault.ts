@@ -68,8 +68,8 @@ const CODE_OF_KIND: Readonly<Record<ErrorKind, number>> = {
 };
 
 /**
- * A temporary outage of the service, not of an upstream. It is always an HTTP failure, so that clients and load
- * balancers that only know HTTP retry.
+ * Whether the service itself, not an upstream, is temporarily unavailable. Such errors have an HTTP error status, so
+ * that HTTP clients and load balancers retry.
  */
 function isOutage(thrown: DomainError): boolean {
   return thrown.kind === "unavailable" && thrown.retryAfterSeconds !== undefined;

@@ -19,8 +19,8 @@ const DISCOVER_TIMEOUT_MS = 5_000;
 const FINAL: readonly UpstreamFailure["kind"][] = ["refused", "unreachable", "unauthorized", "busy"];
 
 /**
- * Asks with `server/discover` for the modern revision and falls back to `initialize`, so that a server of both is spoken
- * to in the newer one. Throws UpstreamFailure.
+ * Tries `server/discover` of the modern revision first and falls back to `initialize`, so that a server with both is
+ * used in the newer revision. Throws UpstreamFailure.
  */
 export async function openSession(
   requester: Requester,

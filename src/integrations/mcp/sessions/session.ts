@@ -35,8 +35,8 @@ export const CLIENT_INFO = { name: "patchbay", title: "Patchbay", version: "0.1.
 export const UI_EXTENSION = "io.modelcontextprotocol/ui";
 
 /**
- * What the service passes on for every client. Tools with an app answer with text as well, so clients without apps lose
- * nothing.
+ * The capabilities that the service declares for every client. Tools with an app return text as well, so clients
+ * without apps lose nothing.
  */
 export const CLIENT_CAPABILITIES: JsonObject = {
   extensions: { [UI_EXTENSION]: { mimeTypes: ["text/html;profile=mcp-app"] } },

@@ -21,12 +21,18 @@ export interface SessionUse {
   readonly repeatable: boolean;
   /** For a stream without end, which does not keep the session from expiring. */
   readonly isPassive?: boolean;
-  /** A client that can be asked has upstream sessions of its own, as far as the server knows sessions. */
+  /**
+   * The client of the call. A client that can answer requests gets separate upstream sessions, if the server has
+   * sessions.
+   */
   readonly client?: RelayedClient | undefined;
   readonly signal: AbortSignal;
 }
 
-/** One upstream session per connection, shared by the calls of clients that cannot be asked; others have their own. */
+/**
+ * One upstream session per connection, shared by the calls of clients that cannot answer requests. Other clients have
+ * separate sessions.
+ */
 export interface UpstreamSessions {
   /**
    * Runs work in the connection's session and opens it when needed; concurrent calls share the opening. When the
@@ -59,7 +65,10 @@ interface Entry {
   lost: boolean;
   /** The connection is gone: nothing may be sent for it. */
   forgotten: boolean;
-  /** The running uses but passive ones. A session that is replaced or expires is closed after the last one. */
+  /**
+   * The number of running uses, without passive ones. A session that was replaced or has expired is closed after the
+   * last use.
+   */
   uses: number;
   isReplaced: boolean;
 }

@@ -12,7 +12,7 @@ export interface StreamListener {
   response(): JsonObject | undefined;
   /** The text of the event with the response. */
   responseText(): string | undefined;
-  /** Call it when nothing is read any more. */
+  /** Must be called when reading ends. */
   close(): void;
 }
 

@@ -97,7 +97,7 @@ function kindOf(contentType: string | undefined, body: Buffer): Kind {
   const essence = essenceOf(contentType);
   if (isJsonType(essence)) return "json";
   if (isTextType(essence)) return "text";
-  // Some vendors label every image a JPEG, and clients reject images with a wrong type.
+  // Some vendors label every image as JPEG, and clients reject an image with a wrong type.
   const picture = pictureType(body);
   if (essence.startsWith("image/") && picture !== undefined) return { mimeType: picture };
   if (essence !== "") return "bytes";
