@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A limiter, and the names of the requests in the order in which they were admitted or refused. */
+/** Returns a limiter and the names of the requests in the order of their admission or rejection. */
 function setUp(limits: Partial<ConcurrencyLimits> = {}, activity = ALONE) {
   const limiter = createConcurrencyLimiter({ ...LIMITS, ...limits }, activity);
   const admitted: string[] = [];
@@ -43,8 +43,8 @@ async function leave(limiter: ConcurrencyLimiter, ...accounts: string[]): Promis
   }
 }
 
-describe("a concurrency limiter", () => {
-  test("admits a request synchronously while the account has a share of the slots", () => {
+describe("concurrency limiter", () => {
+  test("admits a request synchronously while its account has a free share of the slots", () => {
     const { admitted, enter } = setUp({ maxInFlight: 8 });
     enter("a", "a1", "a2", "a3", "a4", "a5");
     expect(admitted).toEqual(["a1", "a2", "a3", "a4"]);
@@ -53,7 +53,7 @@ describe("a concurrency limiter", () => {
     expect(admitted.slice(4)).toEqual(["b1", "b2", "c1"]);
   });
 
-  test("admits waiting requests round-robin by account, in the order of arrival within an account", async () => {
+  test("admits waiting requests round-robin by account, and in order of arrival within an account", async () => {
     const { limiter, admitted, enter } = setUp();
     enter("a", "a1", "a2", "a3", "a4");
     enter("b", "b1", "b2", "b3");
@@ -62,7 +62,7 @@ describe("a concurrency limiter", () => {
     expect(admitted).toEqual(["a1", "b1", "a2", "b2", "a3", "b3", "a4"]);
   });
 
-  test("refuses the newest request of the longest queue when the waiting room is full", async () => {
+  test("rejects the newest request of the longest queue when the wait queue is full", async () => {
     const { limiter, admitted, refused, enter } = setUp({ maxWaiting: 3 });
     enter("a", "a1", "a2", "a3", "a4");
     enter("b", "b1", "b2");
@@ -75,7 +75,7 @@ describe("a concurrency limiter", () => {
     expect(admitted).toEqual(["a1", "b1", "b2", "a2"]);
   });
 
-  test("refuses before the body is read only the account whose next request would be refused", async () => {
+  test("rejects before reading the body only for the account whose next request would be rejected", async () => {
     const { limiter, enter } = setUp({ maxWaiting: 2 });
     enter("a", "a1", "a2");
     expect(limiter.refuseIfFull("a")).toBeUndefined();
@@ -84,7 +84,7 @@ describe("a concurrency limiter", () => {
     expect(limiter.refuseIfFull("b")).toBeUndefined();
   });
 
-  test("refuses a request that waited too long and serves the next ones as before", async () => {
+  test("rejects a request that waited too long and keeps serving later requests", async () => {
     const { limiter, admitted, refused, enter } = setUp({ maxWaitMs: 5 });
     enter("a", "a1", "a2");
     enter("b", "b1", "b2");
@@ -95,7 +95,7 @@ describe("a concurrency limiter", () => {
     expect(admitted).toEqual(["a1", "b1", "a3", "b3"]);
   });
 
-  test("admits as many as before after any number of requests", async () => {
+  test("releases every slot, so that the capacity stays constant after many requests", async () => {
     const { limiter, admitted, enter } = setUp({ maxInFlight: 4 }, createAccountActivity());
     for (let round = 0; round < 50; round += 1) {
       enter("a", "a", "a");
@@ -107,8 +107,8 @@ describe("a concurrency limiter", () => {
   });
 });
 
-describe("while several accounts are active, a concurrency limiter", () => {
-  test("spreads the requests of one account over turns of the event loop and lets another account in at once", async () => {
+describe("concurrency limiter with several active accounts", () => {
+  test("spreads the requests of one account over event loop turns and admits another account immediately", async () => {
     const { admitted, enter } = setUp({ maxInFlight: 64, maxWaiting: 64 }, SHARED);
     enter("a", ...Array.from({ length: 12 }, (_, index) => `a${index}`));
     enter("b", "b0");
@@ -120,7 +120,7 @@ describe("while several accounts are active, a concurrency limiter", () => {
     await vi.waitFor(() => expect(admitted).toHaveLength(14));
   });
 
-  test("sends a refusal after a quarter of a second, so that repeating it at once costs others nothing", async () => {
+  test("delays a rejection by a quarter of a second, so that immediate retries do not slow down other accounts", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { refused, enter } = setUp({ maxWaiting: 1 }, SHARED);
     enter("a", "a1", "a2", "a3");
@@ -131,7 +131,7 @@ describe("while several accounts are active, a concurrency limiter", () => {
   });
 });
 
-test("a replica is shared for a second after requests of two accounts", () => {
+test("the limiter treats a replica as shared for one second after requests of two accounts", () => {
   let now = 0;
   const activity = createAccountActivity(() => now);
   activity.note("a");

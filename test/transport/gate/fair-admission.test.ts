@@ -12,7 +12,7 @@ const LIMITS = { maxInFlight: 4, maxWaiting: 4, maxWaitMs: 30 };
 const FLOODING = { authorization: "Bearer mgmt.read,mcp.read" };
 const QUIET = { authorization: "Bearer mgmt.read" };
 
-/** Tokens of two accounts. */
+/** Tokens of two different accounts. */
 const verifier: Verifier = {
   verify: (authorization, audiences) => ({
     ...verify(authorization, audiences),
@@ -24,13 +24,13 @@ let running: Running;
 afterEach(() => running.stop());
 
 test.each([true, false])(
-  "refuses only the account that floods, over every protocol (fast path %s)",
+  "rejects only the account that floods the service, over every protocol (fast path %s)",
   async (fastPath) => {
     running = await startStandIn({ limits: { calls: LIMITS }, verifier, fastPath });
     const { url, seen } = running;
     const ended = new AbortController();
     const refused: number[] = [];
-    // Requests that never complete take every slot that one account can have; the others find the waiting room full.
+    // Requests that never complete occupy every slot of one account; further requests find the wait queue full.
     const flood = Array.from({ length: 100 }, async () => {
       const { status } = await fetch(`${url}${LIST}/600`, { headers: FLOODING, signal: ended.signal });
       if (status === 503) refused.push(status);

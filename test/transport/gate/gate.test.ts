@@ -19,25 +19,28 @@ afterEach(async () => {
   running = undefined;
 });
 
-describe.each([true, false])("the gate, fast path %s", (fastPath) => {
+describe.each([true, false])("request gate with fast path %s", (fastPath) => {
   test.each([
     ["GET", LIST],
     ["POST", RPC],
-  ])("%s %s without a token is 401 with a bare challenge", async (method, path) => {
-    const { url } = await start({ fastPath });
-    const response = await fetch(url + path, {
-      method,
-      ...(method === "POST" && { body: "{}", headers: { "content-type": "application/json" } }),
-    });
-    expect(response.status).toBe(401);
-    expect(response.headers.get("www-authenticate")).toBe('Bearer realm="patchbay"');
-    expect(await response.text()).toContain("Authentication credentials were not provided.");
-  });
+  ])(
+    "%s %s without a token returns 401 with a WWW-Authenticate challenge without an error code",
+    async (method, path) => {
+      const { url } = await start({ fastPath });
+      const response = await fetch(url + path, {
+        method,
+        ...(method === "POST" && { body: "{}", headers: { "content-type": "application/json" } }),
+      });
+      expect(response.status).toBe(401);
+      expect(response.headers.get("www-authenticate")).toBe('Bearer realm="patchbay"');
+      expect(await response.text()).toContain("Authentication credentials were not provided.");
+    },
+  );
 
   test.each([
     ["GET", LIST],
     ["POST", RPC],
-  ])("%s %s with a bad token is 401 and says that the token is invalid", async (method, path) => {
+  ])("%s %s with an invalid token returns 401 with the error invalid_token", async (method, path) => {
     const { url } = await start({ fastPath });
     const response = await fetch(url + path, {
       method,
@@ -52,7 +55,7 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
   test.each([
     ["GET", LIST],
     ["POST", RPC],
-  ])("%s %s with a token of other scopes is 403 and names the scope", async (method, path) => {
+  ])("%s %s with a token without the scope returns 403 and names the scope", async (method, path) => {
     const { url } = await start({ fastPath });
     const response = await fetch(url + path, {
       method,
@@ -72,7 +75,7 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
     ["/patchbay.v1.ConnectionService/CreateConnection", "application/json"],
     ["/patchbay.v1.ConnectionService/CreateConnection", "text/plain"],
     ["/patchbay.v1.ConnectionService/CreateConnection", "application/proto"],
-  ])("POST %s of type %s is refused before its body is read", async (path, type) => {
+  ])("POST %s with the content type %s is rejected before the body is read", async (path, type) => {
     const { port } = await start({ fastPath });
     const socket = await openSocket(port);
     const answer = new Promise<string>((resolve) =>
@@ -80,13 +83,13 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
         resolve(chunk.toString());
       }),
     );
-    // The body is announced and never sent.
+    // The request declares a body and never sends it.
     socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: 999999999\r\n\r\n`);
     expect(await answer).toMatch(/^HTTP\/1\.1 401 /);
     socket.destroy();
   });
 
-  test("checks come in order: route, token, scope, size, type, form", async () => {
+  test("checks a request in the order route, token, scope, size, content type, body", async () => {
     const { url } = await start({ fastPath });
     const post = async (path: string, init: RequestInit) =>
       (await fetch(url + path, { method: "POST", body: "{", ...init })).status;
@@ -101,7 +104,7 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
     expect(await post(LIST, { headers: { "content-type": "application/json", authorization } })).toBe(400);
   });
 
-  test("an address that keeps failing is turned away with Retry-After, others are not", async () => {
+  test("returns 429 with Retry-After to an address with repeated authentication failures, and serves other addresses", async () => {
     const { url } = await start({
       fastPath,
       trustProxy: true,
@@ -116,7 +119,7 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
     expect((await from("3.3.3.3", { authorization: "Bearer mgmt.read" })).status).toBe(200);
   });
 
-  test("valid tokens consume nothing of the limit", async () => {
+  test("requests with valid tokens do not count as authentication failures", async () => {
     const { url } = await start({ fastPath, limits: { failures: { maxFailures: 3, windowSeconds: 60 } } });
     for (let count = 0; count < 20; count += 1) {
       expect((await fetch(url + LIST, { headers: { authorization: "Bearer mgmt.read" } })).status).toBe(200);
@@ -125,14 +128,14 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
 });
 
 describe("public routes", () => {
-  test("probes answer without a token, and readiness says no when asked too early", async () => {
+  test("liveness needs no token, and readiness returns 503 until the service is ready", async () => {
     const { url } = await start({ isReady: () => false });
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     const ready = await fetch(`${url}/readyz`);
     expect([ready.status, await ready.text()]).toEqual([503, '{"detail":"Not ready.","code":"UNAVAILABLE"}']);
   });
 
-  test("other routes get their paths whole", async () => {
+  test("passes the whole request target to additional routes", async () => {
     const { url } = await start({
       extraRoutes: [
         {
@@ -161,7 +164,7 @@ describe("public routes", () => {
     expect((await fetch(`${url}/.well-known/jwks.json/x`)).status).toBe(404);
   });
 
-  test("a failing handler returns 500 without details", async () => {
+  test("returns 500 without details when a handler fails", async () => {
     const failed: unknown[] = [];
     const log = { error: (fields: object) => failed.push(fields), warn: () => undefined };
     const methods = { GET: () => Promise.reject(new Error("hunter2")) };
@@ -176,14 +179,14 @@ describe("CORS", () => {
   const origin = "https://console.test";
   const preflight = { method: "OPTIONS", headers: { origin, "access-control-request-method": "PUT" } };
 
-  test("is off unless origins are configured", async () => {
+  test("sends no CORS headers unless origins are configured", async () => {
     const { url } = await start();
     const response = await fetch(`${url}${LIST}/7`, preflight);
     expect([response.status, response.headers.get("allow")]).toEqual([204, "GET, HEAD, PUT, DELETE, OPTIONS"]);
     expect([...response.headers.keys()].some((name) => name.startsWith("access-control"))).toBe(false);
   });
 
-  test.each([`${LIST}/7`, RPC])("a preflight of a listed origin on %s is granted", async (path) => {
+  test.each([`${LIST}/7`, RPC])("accepts a preflight request of a configured origin on %s", async (path) => {
     const { url } = await start({ corsOrigins: [origin] });
     const response = await fetch(url + path, preflight);
     expect(response.status).toBe(204);
@@ -199,7 +202,7 @@ describe("CORS", () => {
   });
 
   test.each([true, false])(
-    "answers and errors are readable to a listed origin alone, fast path %s",
+    "sends CORS headers on responses and errors only to a configured origin (fast path %s)",
     async (fastPath) => {
       const { url } = await start({ corsOrigins: [origin], fastPath });
       for (const init of [{}, { method: "POST", body: "{}" }]) {
@@ -214,7 +217,7 @@ describe("CORS", () => {
   );
 });
 
-test("overload returns 503 with Retry-After and ends", async () => {
+test("returns 503 with Retry-After under overload, and recovers", async () => {
   const calls = { maxInFlight: 1, maxWaiting: 1, maxWaitMs: 30 };
   const { url, seen } = await start({ limits: { calls } });
   const headers = { authorization: "Bearer mgmt.read" };
@@ -229,7 +232,7 @@ test("overload returns 503 with Retry-After and ends", async () => {
   while ((await fetch(url + LIST, { headers })).status !== 200) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-test("a request over the time limit returns 503", async () => {
+test("returns 503 for a request that exceeds the time limit", async () => {
   const { url, seen, logged } = await start({ limits: { requestTimeMs: 200 } });
   const response = await fetch(`${url}${LIST}/600`, { headers: { authorization: "Bearer mgmt.read" } });
   expect([response.status, await response.text()]).toEqual([
@@ -240,7 +243,7 @@ test("a request over the time limit returns 503", async () => {
   expect(logged).toEqual([]);
 });
 
-test("a refused upload that keeps coming does not hang the caller", async () => {
+test("responds to a client that keeps sending a rejected upload", async () => {
   const { port } = await start();
   const socket = await openSocket(port);
   const answer = readToEnd(socket);

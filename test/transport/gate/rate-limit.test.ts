@@ -24,7 +24,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-/** A service of which each token is an account of its own. */
+/** Starts a service in which each token belongs to a separate account. */
 async function start(rates: Partial<RateLimits>, fastPath = true): Promise<Running> {
   running = await startStandIn({
     fastPath,
@@ -52,10 +52,10 @@ function list(url: string, token = "mgmt.read", path = LIST): Promise<Response> 
 const from = (url: string, address: string, init: RequestInit = {}): Promise<Response> =>
   fetch(url, { ...init, headers: { "x-forwarded-for": address } });
 
-describe("a quota", () => {
+describe("rate limit quota", () => {
   const quota = { requests: 60, windowSeconds: 60 };
 
-  test("is there at once, then fills up evenly", () => {
+  test("grants the whole quota at first and then refills it evenly", () => {
     let now = 0;
     const limit = createRateLimit("a", quota, () => now);
     const taken = Array.from({ length: 60 }, () => limit?.take("k"));
@@ -69,7 +69,7 @@ describe("a quota", () => {
     expect(limit?.take("k")).toBe(59);
   });
 
-  test("is never overdrawn, however requests are spread, and is not lost to those who are refused", () => {
+  test("never admits more requests than the quota, and rejected requests do not use the quota", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 5_000 }), { minLength: 1, maxLength: 300 }), (pauses) => {
         let now = 0;
@@ -80,7 +80,7 @@ describe("a quota", () => {
           const left = limit?.take("k") ?? 0;
           if (left >= 0) admitted += 1;
           else {
-            // What Retry-After says is true: then, and not a second earlier than the whole second, one is admitted.
+            // One request is admitted per second, so Retry-After is 1, or 2 after rounding up.
             const wait = limit?.retryAfterSeconds(left) ?? 0;
             expect(wait).toBeGreaterThanOrEqual(1);
             expect(wait).toBeLessThanOrEqual(2);
@@ -92,28 +92,28 @@ describe("a quota", () => {
     );
   });
 
-  test("is one's own", () => {
+  test("counts each key separately", () => {
     const limit = createRateLimit("a", { requests: 1, windowSeconds: 60 }, () => 0);
     expect([limit?.take("one"), limit?.take("other")]).toEqual([0, 0]);
     expect(limit?.take("one")).toBeLessThan(0);
   });
 
-  test("is remembered for a bounded number of callers", () => {
+  test("tracks a bounded number of keys", () => {
     const limit = createRateLimit("a", { requests: 1, windowSeconds: 60 }, () => 0);
     limit?.take("first");
     for (let count = 0; count < 50_000; count += 1) limit?.take(String(count));
-    // Forgotten, so it has a whole quota again: memory is bounded before accuracy.
+    // The limiter evicted the key, so the key has its whole quota again: bounded memory takes priority over accuracy.
     expect(limit?.take("first")).toBe(0);
     expect(limit?.take("49999")).toBeLessThan(0);
   });
 
-  test("of 0 counts nothing", () => {
+  test("a quota of 0 disables the limit", () => {
     expect(createRateLimit("a", { requests: 0, windowSeconds: 60 })).toBeUndefined();
   });
 });
 
-describe.each([true, false])("authenticated requests, fast path %s,", (fastPath) => {
-  test.each([LIST, RPC])("of %s say how many are left", async (path) => {
+describe.each([true, false])("rate limit of authenticated requests with fast path %s", (fastPath) => {
+  test.each([LIST, RPC])("responses of %s report the remaining quota", async (path) => {
     const { url } = await start({ account: 100 }, fastPath);
     const first = await list(url, "mgmt.read", path);
     expect(first.status).toBe(200);
@@ -123,7 +123,7 @@ describe.each([true, false])("authenticated requests, fast path %s,", (fastPath)
   });
 
   test.each([LIST, RPC])(
-    "of %s past the quota are 429 with Retry-After, and other accounts' are served",
+    "requests to %s over the quota return 429 with Retry-After, while other accounts are served",
     async (path) => {
       const { url, seen } = await start({ account: 2 }, fastPath);
       for (let count = 0; count < 2; count += 1) expect((await list(url, "mgmt.read", path)).status).toBe(200);
@@ -138,22 +138,22 @@ describe.each([true, false])("authenticated requests, fast path %s,", (fastPath)
     },
   );
 
-  test("that are refused for their token or scope take nothing from the quota", async () => {
+  test("requests rejected for their token or scope do not use the quota", async () => {
     const { url } = await start({ account: 1 }, fastPath);
     expect((await list(url, "nothing")).status).toBe(401);
     expect((await list(url, "mgmt.write")).status).toBe(403);
     expect((await list(url)).status).toBe(200);
   });
 
-  test("carry no such headers when the limit is off", async () => {
+  test("responses contain no rate limit headers when the limit is disabled", async () => {
     const { url } = await start({ account: 0 }, fastPath);
     const answer = await list(url);
     expect([...answer.headers.keys()].filter((name) => name.includes("ratelimit"))).toEqual([]);
   });
 });
 
-describe("requests without a token", () => {
-  test("are counted by address", async () => {
+describe("rate limit of requests without a token", () => {
+  test("counts requests by client address", async () => {
     const { url } = await start({ address: 2 });
     for (let count = 0; count < 2; count += 1) expect((await from(`${url}/login`, "2.2.2.2")).status).toBe(200);
     const refused = await from(`${url}/login`, "2.2.2.2");
@@ -165,7 +165,7 @@ describe("requests without a token", () => {
     expect((await from(`${url}/login`, "3.3.3.3")).status).toBe(200);
   });
 
-  test("for tokens are counted apart and refused as OAuth does, before the body is read", async () => {
+  test("counts token requests separately and returns an OAuth error before reading the body", async () => {
     const { url } = await start({ token: 1, address: 10 });
     const post = { method: "POST", body: "grant_type=client_credentials" };
     expect((await from(url + TOKEN, "2.2.2.2", post)).status).toBe(200);
@@ -180,14 +180,14 @@ describe("requests without a token", () => {
     expect((await from(`${url}/login`, "2.2.2.2")).status).toBe(200);
   });
 
-  test("over IPv6 are counted by the network that one customer has", async () => {
+  test("counts IPv6 requests by /64 network", async () => {
     const { url } = await start({ address: 1 });
     expect((await from(`${url}/login`, "2001:db8:1:2::1")).status).toBe(200);
     expect((await from(`${url}/login`, "2001:db8:1:2:ffff::9")).status).toBe(429);
     expect((await from(`${url}/login`, "2001:db8:1:3::1")).status).toBe(200);
   });
 
-  test("cannot choose what they are counted by, beyond what the proxy wrote last", async () => {
+  test("uses only the last entry of X-Forwarded-For, which the trusted proxy wrote", async () => {
     const { url } = await start({ address: 1 });
     expect((await from(`${url}/login`, "2.2.2.2")).status).toBe(200);
     expect((await from(`${url}/login`, "9.9.9.9, 2.2.2.2")).status).toBe(429);
@@ -195,7 +195,7 @@ describe("requests without a token", () => {
     expect((await from(`${url}/login`, "nor this")).status).toBe(429);
   });
 
-  test("to probes and for unknown paths are not counted", async () => {
+  test("does not count probes and requests for unknown paths", async () => {
     const { url } = await start({ address: 1, account: 1 });
     for (let count = 0; count < 5; count += 1) {
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -205,13 +205,16 @@ describe("requests without a token", () => {
 });
 
 describe("RATE_LIMITS", () => {
-  test("sets some, leaves the others, and switches all off", () => {
+  test("sets the given limits, keeps the defaults of the others, and off disables all", () => {
     expect(readConfig({}).rateLimits).toEqual({});
     expect(readConfig({ RATE_LIMITS: "account=600, token=0" }).rateLimits).toEqual({ account: 600, token: 0 });
     expect(readConfig({ RATE_LIMITS: "off" }).rateLimits).toEqual({ account: 0, address: 0, token: 0 });
   });
 
-  test.each(["600", "account", "account=", "account=-1", "account=1e3", "user=5", "off=1"])("refuses %s", (value) => {
-    expect(() => readConfig({ RATE_LIMITS: value })).toThrow(/^RATE_LIMITS contains /);
-  });
+  test.each(["600", "account", "account=", "account=-1", "account=1e3", "user=5", "off=1"])(
+    "rejects the value %s",
+    (value) => {
+      expect(() => readConfig({ RATE_LIMITS: value })).toThrow(/^RATE_LIMITS contains /);
+    },
+  );
 });

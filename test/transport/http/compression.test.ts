@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** The answer as it goes over the wire. `fetch` would unpack it. */
+/** Returns the response as it is on the wire; `fetch` would decompress the body. */
 async function ask(path: string, headers: Readonly<Record<string, string>> = {}, method = "GET") {
   const lines = Object.entries({ host: "a", connection: "close", authorization: AUTH, ...headers });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -30,14 +30,14 @@ async function ask(path: string, headers: Readonly<Record<string, string>> = {},
   return { field, bytes: Buffer.byteLength(raw.slice(end + 4), "latin1") };
 }
 
-describe("answers over REST", () => {
+describe("compression of REST responses", () => {
   test.each<[string, string | undefined, string]>([
-    ["large and gzip is taken", "gzip", LARGE],
-    ["large and gzip is one of several", "br, deflate;q=0.5, gzip;q=0.2", LARGE],
-    ["large and anything is taken", "*", LARGE],
-    ["small but nothing else is taken", "gzip, identity;q=0", SMALL],
-    ["small but nothing besides is taken", "gzip, *;q=0", SMALL],
-  ])("are packed where they are %s", async (_, accept, path) => {
+    ["large and the client accepts gzip", "gzip", LARGE],
+    ["large and the client accepts gzip among others", "br, deflate;q=0.5, gzip;q=0.2", LARGE],
+    ["large and the client accepts any encoding", "*", LARGE],
+    ["small but the client accepts only gzip and rejects identity", "gzip, identity;q=0", SMALL],
+    ["small but the client accepts only gzip and rejects *", "gzip, *;q=0", SMALL],
+  ])("compresses a response that is %s", async (_, accept, path) => {
     const headers = accept === undefined ? {} : { "accept-encoding": accept };
     const plain = await fetch(server.url + path, { headers: { authorization: AUTH, "accept-encoding": "identity" } });
     const packed = await fetch(server.url + path, { headers: { authorization: AUTH, ...headers } });
@@ -50,25 +50,25 @@ describe("answers over REST", () => {
   });
 
   test.each<[string, string | undefined, string]>([
-    ["large, but nothing is said", undefined, LARGE],
-    ["large, but gzip is refused", "gzip;q=0, br", LARGE],
-    ["large, but gzip is refused among all", "*;q=0, identity", LARGE],
+    ["large without an Accept-Encoding header", undefined, LARGE],
+    ["large while the client rejects gzip", "gzip;q=0, br", LARGE],
+    ["large while the client accepts only identity", "*;q=0, identity", LARGE],
     ["small", "gzip", SMALL],
-  ])("are as they are where they are %s", async (_, accept, path) => {
+  ])("does not compress a response that is %s", async (_, accept, path) => {
     const answer = await ask(path, accept === undefined ? {} : { "accept-encoding": accept });
     expect(answer.field("content-encoding")).toBeUndefined();
     expect(answer.field("content-length")).toBe(String(answer.bytes));
     expect(answer.field("vary")).toBe(path === LARGE ? "Origin, Accept-Encoding" : "Origin");
   });
 
-  test("HEAD returns the length of the compressed response", async () => {
+  test("HEAD returns the Content-Length of the compressed response", async () => {
     const headers = { "accept-encoding": "gzip" };
     const [head, get] = [await ask(LARGE, headers, "HEAD"), await ask(LARGE, headers)];
     expect([head.bytes, head.field("content-encoding")]).toEqual([0, "gzip"]);
     expect(head.field("content-length")).toBe(get.field("content-length"));
   });
 
-  test("over HTTP/2 what an answer depends on is one header", async () => {
+  test("sends a single Vary header over HTTP/2", async () => {
     const session = connectH2(server.url);
     const stream = session.request({
       ":path": LARGE,
@@ -84,7 +84,7 @@ describe("answers over REST", () => {
     expect(gunzipSync(Buffer.concat(chunks)).toString()).toMatch(/^\{"success":true/);
   });
 
-  test("streams are never compressed", async () => {
+  test("never compresses event streams", async () => {
     const headers = { authorization: AUTH, "accept-encoding": "gzip, identity;q=0" };
     const answer = await fetch(`${server.url}/api/v1/mcp-servers/1/events`, { headers });
     expect(answer.headers.get("content-encoding")).toBeNull();
@@ -92,7 +92,7 @@ describe("answers over REST", () => {
   });
 });
 
-test("responses with a secret are never compressed, over any protocol", () => {
+test("never compresses responses that contain a secret, in any protocol", () => {
   const never = [...OPERATIONS.values()].filter(({ output }) => !mayCompress(output)).map(({ name }) => name);
   expect(never.toSorted()).toEqual([
     "AuthorizeConnection",
@@ -120,12 +120,12 @@ test.each<[string | undefined, boolean, boolean]>([
   ["identity;q=0, gzip;q=0", false, false],
   ["gzip;q=much", false, true],
   ["gzip;level=9", true, true],
-])("Accept-Encoding %j takes gzip: %j, and unpacked: %j", (header, gzip, identity) => {
+])("Accept-Encoding %j allows gzip: %j, and identity: %j", (header, gzip, identity) => {
   expect(acceptedCodings(header)).toEqual({ gzip, identity });
 });
 
-describe("rejects a gzip bomb without using memory", () => {
-  /** A gigabyte of blanks in a megabyte: what is packed may come in parts. */
+describe("gzip bombs", () => {
+  /** A gigabyte of spaces that compresses to a megabyte; gzip allows several members in one body. */
   const bomb = Buffer.concat(Array.from({ length: 900 }, () => gzipSync(Buffer.alloc(1024 * 1024, 0x20))));
   const BOMBS = 12;
   const MAX_GROWTH_KIB = 200 * 1024;
@@ -141,7 +141,7 @@ describe("rejects a gzip bomb without using memory", () => {
     ["REST", "/api/v1/mcp-servers", "application/json", 413, "REQUEST_TOO_LARGE"],
     ["Connect JSON", CREATE, "application/json", 429, "resource_exhausted"],
     ["Connect binary", CREATE, "application/proto", 429, "resource_exhausted"],
-  ])("over %s", async (_, path, type, status, code) => {
+  ])("rejects a gzip bomb without using memory over %s", async (_, path, type, status, code) => {
     const headers = { authorization: AUTH, "content-type": type, "content-encoding": "gzip" };
     const grown = await growth(async () => {
       const answer = await fetch(server.url + path, { method: "POST", headers, body: bomb });
@@ -153,7 +153,7 @@ describe("rejects a gzip bomb without using memory", () => {
   test.each([
     ["gRPC", "application/grpc"],
     ["gRPC-Web", "application/grpc-web+proto"],
-  ])("over %s", async (_, type) => {
+  ])("rejects a gzip bomb without using memory over %s", async (_, type) => {
     const session = connectH2(server.url);
     const prefix = Buffer.alloc(5);
     prefix.writeUInt8(1, 0);

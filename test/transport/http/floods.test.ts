@@ -18,14 +18,14 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
-  // Others are served as before, whatever came; what was under way may take a moment to give its place back.
+  // The server still serves other clients after the attack; aborted requests need a moment to release their slots.
   await eventually(async () => (await fetch(running.url + LIST, { headers: { authorization: AUTH } })).status === 200);
   expect(running.logged).toEqual([]);
   await running.stop();
 });
 
-describe("an HTTP/2 connection is ended that", () => {
-  test("continues a header block without end (CVE-2024-27316)", async () => {
+describe("attacks that close an HTTP/2 connection", () => {
+  test("closes a connection that continues a header block without end (CVE-2024-27316)", async () => {
     const { closed, send, socket } = await openFrames(running.port);
     send(frame(FRAME.headers, END_STREAM, 1, get("/healthz")));
     const filler = frame(
@@ -41,19 +41,19 @@ describe("an HTTP/2 connection is ended that", () => {
     expect(running.seen.requests).toEqual([]);
   });
 
-  test("asks for answers to pings and does not read them (CVE-2019-9512)", async () => {
+  test("closes a connection that sends pings and does not read the replies (CVE-2019-9512)", async () => {
     const { closed, send, socket } = await openFrames(running.port);
     socket.pause();
     const pings = Buffer.concat(Array.from({ length: 1_000 }, () => frame(FRAME.ping, 0, 0, Buffer.alloc(8))));
     const flood = setInterval(() => send(...Array.from({ length: 20 }, () => pings)), 1);
-    // A paused socket sees its end only when it reads on.
+    // A paused socket reports its close only after it resumes reading.
     const look = setInterval(() => socket.resume().pause(), 250);
     await closed;
     clearInterval(flood);
     clearInterval(look);
   });
 
-  test("sends settings over and over and does not read (CVE-2019-9515)", async () => {
+  test("closes a connection that floods SETTINGS frames and does not read the replies (CVE-2019-9515)", async () => {
     const { closed, send, socket } = await openFrames(running.port);
     socket.pause();
     const settings = Buffer.concat(Array.from({ length: 1_000 }, () => frame(FRAME.settings, 0, 0)));
@@ -64,14 +64,14 @@ describe("an HTTP/2 connection is ended that", () => {
     clearInterval(look);
   });
 
-  test("sends more settings in one frame than there are", async () => {
+  test("closes a connection that sends too many settings in one frame", async () => {
     const { closed, send } = await openFrames(running.port);
     const one = Buffer.from([0, 0x7f, 0, 0, 0, 1]);
     send(frame(FRAME.settings, 0, 0, Buffer.concat(Array.from({ length: 200 }, () => one))));
     await closed;
   });
 
-  test("opens streams only to reset them (CVE-2023-44487)", async () => {
+  test("closes a connection that opens and resets streams rapidly (CVE-2023-44487)", async () => {
     const { closed, send, received } = await openFrames(running.port);
     const block = get(`${LIST}/600`, header("authorization", AUTH));
     for (let stream = 1; stream < 4_000; stream += 2) {
@@ -86,7 +86,7 @@ describe("an HTTP/2 connection is ended that", () => {
     await until(() => running.seen.signals.every((signal) => signal.aborted));
   });
 
-  test("breaks the framing", async () => {
+  test("closes a connection that violates the framing", async () => {
     for (const wrong of [
       frame(FRAME.ping, 0, 0, Buffer.alloc(7)),
       frame(FRAME.data, 0, 0, Buffer.alloc(1)),
@@ -102,9 +102,10 @@ describe("an HTTP/2 connection is ended that", () => {
     }
   });
 
-  test("never opens its window for an answer that it asked for", async () => {
+  test("closes a connection that never opens the flow control window for its responses", async () => {
     const { closed, send } = await openFrames(running.port);
-    // No stream may carry data to this peer; it asks for a hundred answers and waits.
+    // The initial window size is zero, so no stream can carry data to this client, which sends a hundred requests and
+    // waits.
     send(frame(FRAME.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0])));
     const block = get(LIST, header("authorization", AUTH));
     for (let stream = 1; stream < 200; stream += 2) send(frame(FRAME.headers, END_STREAM | END_HEADERS, stream, block));
@@ -113,8 +114,8 @@ describe("an HTTP/2 connection is ended that", () => {
   });
 });
 
-describe("an HTTP/1.1 connection is ended that", () => {
-  test("asks and asks and reads no answer", async () => {
+describe("attacks that close an HTTP/1.1 connection", () => {
+  test("closes a connection that pipelines requests and never reads a response", async () => {
     const socket = await openSocket(running.port);
     socket.pause();
     const large = JSON.stringify({ name: "large", arguments: {} });
@@ -123,14 +124,14 @@ describe("an HTTP/1.1 connection is ended that", () => {
     socket.write(request.repeat(4_000));
     await until(() => running.seen.requests.length > 10);
     const asked = (): number => running.seen.requests.length;
-    // It is not served further than its answers can go out, and then it is given up.
+    // The server stops reading requests while it cannot send responses, and then closes the connection.
     const look = setInterval(() => socket.write(" "), 100);
     await closed;
     clearInterval(look);
     expect(asked()).toBeLessThan(4_000);
   }, 20_000);
 
-  test("says its headers ever so slowly", async () => {
+  test("closes a connection that sends its headers too slowly", async () => {
     const socket = await openSocket(running.port);
     const answer = readToEnd(socket);
     socket.write("GET /healthz HTTP/1.1\r\n");
@@ -139,14 +140,14 @@ describe("an HTTP/1.1 connection is ended that", () => {
     clearInterval(drip);
   });
 
-  test("brings 10,000 headers", async () => {
+  test("closes a connection that sends 10,000 headers", async () => {
     const socket = await openSocket(running.port);
     const answer = readToEnd(socket);
     socket.write(`GET ${LIST} HTTP/1.1\r\nhost: a\r\n${"a: b\r\n".repeat(10_000)}\r\n`);
     expect(await answer).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  test("brings chunk extensions without end", async () => {
+  test("closes a connection that sends endless chunk extensions", async () => {
     const socket = await openSocket(running.port);
     const answer = readToEnd(socket);
     socket.write(
@@ -158,7 +159,7 @@ describe("an HTTP/1.1 connection is ended that", () => {
   });
 });
 
-test("requests that come all at once on one connection are answered in their order", async () => {
+test("answers pipelined requests of one connection in order", async () => {
   const socket = await openSocket(running.port);
   const answer = readToEnd(socket);
   const asked = Array.from(
@@ -166,7 +167,7 @@ test("requests that come all at once on one connection are answered in their ord
     (_, index) => `GET ${LIST}/${index + 1_000} HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTH}\r\n\r\n`,
   );
   socket.write(`${asked.join("")}GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
-  // The concurrency limiter refuses all but the first hundreds.
+  // The concurrency limiter rejects all but the first few hundred requests.
   const statuses = (await answer).match(/HTTP\/1\.1 \d+/g) ?? [];
   expect(statuses).toHaveLength(501);
   expect(new Set(statuses)).toEqual(new Set(["HTTP/1.1 200", "HTTP/1.1 503"]));
@@ -182,13 +183,13 @@ test.each([
     ],
   ],
   [
-    "Host beside another :authority",
+    "a Host header that differs from :authority",
     [
       ["host", "b"],
       ["authorization", AUTH],
     ],
   ],
-] as const)("over HTTP/2 %s is refused", async (_, fields) => {
+] as const)("rejects an HTTP/2 request with %s", async (_, fields) => {
   const { send, received, socket } = await openFrames(running.port);
   send(
     frame(FRAME.headers, END_STREAM | END_HEADERS, 1, get(LIST, ...fields.map(([name, value]) => header(name, value)))),
@@ -198,7 +199,7 @@ test.each([
   socket.destroy();
 });
 
-test("after all of it, again and again, memory is where it was", async () => {
+test("repeated attacks do not increase memory use", async () => {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
   const heapMb = async (): Promise<number> => {

@@ -20,14 +20,14 @@ afterEach(async () => {
 });
 
 describe("one port", () => {
-  test("HTTP/1.1 and cleartext HTTP/2 are served side by side", async () => {
+  test("serves HTTP/1.1 and cleartext HTTP/2 on the same port", async () => {
     const { url } = await start();
     const h1 = await fetch(`${url}/healthz`);
     expect(h1.status).toBe(200);
     expect(await h2Get(url, "/healthz")).toEqual({ status: 200, body: '{"status":"ok"}' });
   });
 
-  test("an HTTP/2 preface that arrives byte by byte is understood", async () => {
+  test("accepts an HTTP/2 preface that arrives byte by byte", async () => {
     const { port } = await start();
     const socket = await openSocket(port);
     const firstFrame = new Promise<Buffer>((resolve) => socket.once("data", resolve));
@@ -36,11 +36,11 @@ describe("one port", () => {
       await pause(2);
     }
     socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));
-    expect((await firstFrame)[3]).toBe(4); // a SETTINGS frame
+    expect((await firstFrame)[3]).toBe(4); // A SETTINGS frame.
     socket.destroy();
   });
 
-  test("an HTTP/1.1 request that arrives byte by byte is understood", async () => {
+  test("accepts an HTTP/1.1 request that arrives byte by byte", async () => {
     const { port } = await start();
     const socket = await openSocket(port);
     const answer = readToEnd(socket);
@@ -51,7 +51,7 @@ describe("one port", () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 405 /);
   });
 
-  test("requests that arrive together are all answered, on each connection in the order that they were sent in", async () => {
+  test("answers concurrent requests on several connections, in order on each connection", async () => {
     const { port } = await start();
     const targets = Array.from({ length: 20 }, (_, index) => (index % 3 === 0 ? "/healthz" : "/nowhere"));
     const requests = targets.map((target, index) => {
@@ -67,7 +67,7 @@ describe("one port", () => {
     }
   });
 
-  test("a client that goes away before its answer holds up nobody else's", async () => {
+  test("a client that disconnects before its response does not delay other clients", async () => {
     const { port, url } = await start();
     const leaving = await Promise.all(Array.from({ length: 30 }, () => openSocket(port)));
     for (const socket of leaving)
@@ -76,7 +76,7 @@ describe("one port", () => {
     expect(staying.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
   });
 
-  test("TLS serves both versions, chosen by ALPN", async () => {
+  test("serves HTTP/1.1 and HTTP/2 over TLS, selected by ALPN", async () => {
     const tls = createSelfSigned();
     tls.remove();
     const { url, port } = await start({ tls });
@@ -92,23 +92,23 @@ describe("one port", () => {
   });
 });
 
-describe("limits of a connection", () => {
-  test("a client that sends nothing is cut off", async () => {
+describe("connection limits", () => {
+  test("closes the connection of a client that sends nothing", async () => {
     const { port } = await start({ portLimits: { headerTimeoutMs: 100 } });
     expect(await readToEnd(await openSocket(port))).toBe("");
   });
 
-  test("a client that stalls within the preface is cut off", async () => {
+  test("closes the connection of a client that stalls within the HTTP/2 preface", async () => {
     const { port } = await start({ portLimits: { headerTimeoutMs: 100 } });
     expect(await sendRaw(port, "PRI * HT")).toBe("");
   });
 
-  test("a client that stalls within its headers gets 408", async () => {
+  test("returns 408 to a client that stalls within its headers", async () => {
     const { port } = await start({ portLimits: { headerTimeoutMs: 100 } });
     expect(await sendRaw(port, "GET /healthz HTTP/1.1\r\nhost: a\r\n")).toMatch(/^HTTP\/1\.1 408 [^]*"detail"/);
   });
 
-  test("a client that stalls within its body is cut off with 408", async () => {
+  test("returns 408 to a client that stalls within its body, and closes the connection", async () => {
     const { port } = await start({ portLimits: { headerTimeoutMs: 100, requestTimeoutMs: 300 } });
     const answer = await sendRaw(
       port,
@@ -117,7 +117,7 @@ describe("limits of a connection", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test("headers beyond 16 KiB get 431 over HTTP/1.1", async () => {
+  test("returns 431 for headers over 16 KiB over HTTP/1.1", async () => {
     const { port } = await start();
     const answer = await sendRaw(port, `GET /healthz HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(17_000)}\r\n\r\n`);
     expect(answer).toMatch(
@@ -125,24 +125,24 @@ describe("limits of a connection", () => {
     );
   });
 
-  test("headers beyond 16 KiB are refused over HTTP/2", async () => {
+  test("rejects headers over 16 KiB over HTTP/2", async () => {
     const { url } = await start();
     await expect(h2Get(url, "/healthz", {}, { x: "y".repeat(20_000) })).resolves.not.toMatchObject({ status: 200 });
   });
 
-  test("a whole address as the target is understood", async () => {
+  test("accepts an absolute URL as the request target", async () => {
     const { port } = await start();
     const answer = await sendRaw(port, "GET http://a/healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test("malformed HTTP returns 400 with a detail", async () => {
+  test("returns 400 with a detail for malformed HTTP", async () => {
     const { port } = await start();
     expect(await sendRaw(port, "HELLO\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 [^]*"detail"/);
   });
 
   test.each(["host: a\r\nhost: b", "host: a\r\nAuthorization: Bearer mgmt.read\r\nauthorization: Bearer mgmt.admin"])(
-    "doubled headers are refused: %j",
+    "rejects the duplicate headers %j",
     async (headers) => {
       const { port } = await start();
       const answer = await sendRaw(port, `GET /api/v1/mcp-servers HTTP/1.1\r\n${headers}\r\nconnection: close\r\n\r\n`);
@@ -150,7 +150,7 @@ describe("limits of a connection", () => {
     },
   );
 
-  test("a length and chunks together are refused", async () => {
+  test("rejects a request with both Content-Length and Transfer-Encoding", async () => {
     const { port } = await start();
     const answer = await sendRaw(
       port,
@@ -159,7 +159,7 @@ describe("limits of a connection", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  test("an HTTP/2 session may hold 100 streams", async () => {
+  test("allows 100 concurrent streams per HTTP/2 session", async () => {
     const { url } = await start();
     const session = connectH2(url);
     await new Promise((resolve) => session.once("remoteSettings", resolve));
@@ -167,7 +167,7 @@ describe("limits of a connection", () => {
     session.destroy();
   });
 
-  test("an idle session is closed, one with a stream is not", async () => {
+  test("closes an idle HTTP/2 session and keeps a session with an open stream", async () => {
     const { url, seen } = await start({ portLimits: { keepAliveTimeoutMs: 100 } });
     const idle = connectH2(url);
     await new Promise((resolve) => idle.once("close", resolve));
@@ -182,7 +182,7 @@ describe("limits of a connection", () => {
     await until(() => seen.signals[0]?.aborted === true);
   });
 
-  test("a session that keeps resetting its streams is closed", async () => {
+  test("closes an HTTP/2 session that keeps resetting streams", async () => {
     const { url } = await start({ portLimits: { maxResetsPerSession: 20 } });
     const session = connectH2(url);
     session.on("error", () => undefined);
@@ -199,8 +199,8 @@ describe("limits of a connection", () => {
   });
 });
 
-describe("abnormal clients", () => {
-  test("an upload that breaks off leaves the server as it was", async () => {
+describe("clients that disconnect or stall", () => {
+  test("recovers from an HTTP/1.1 upload that disconnects midway", async () => {
     const { url, port, logged } = await start();
     const head = `POST /api/v1/mcp-servers HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTH}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{`;
     for (let count = 0; count < 20; count += 1) {
@@ -215,7 +215,7 @@ describe("abnormal clients", () => {
     expect(logged).toEqual([]);
   });
 
-  test("an HTTP/2 upload that breaks off leaves the server as it was", async () => {
+  test("recovers from an HTTP/2 upload that disconnects midway", async () => {
     const { url, logged } = await start();
     const session = connectH2(url);
     const stream = session.request({
@@ -233,7 +233,7 @@ describe("abnormal clients", () => {
     expect(logged).toEqual([]);
   });
 
-  test("aborts the handler's signal when the caller disconnects", async () => {
+  test("aborts the signal of the handler when the client disconnects", async () => {
     const { url, seen, logged } = await start();
     const caller = new AbortController();
     const answer = fetch(`${url}/api/v1/mcp-servers/600`, { headers: { authorization: AUTH }, signal: caller.signal });
@@ -244,7 +244,7 @@ describe("abnormal clients", () => {
     expect(logged).toEqual([]);
   });
 
-  test("a refused body does not keep a caller that waits for 100-continue waiting", async () => {
+  test("responds to a client that waits for 100-continue when it rejects the body", async () => {
     const { port } = await start();
     const answer = await sendRaw(
       port,
@@ -254,18 +254,18 @@ describe("abnormal clients", () => {
   });
 });
 
-describe("closing", () => {
-  test("answers active requests and accepts no new ones", async () => {
+describe("closing the server", () => {
+  test("answers active requests and accepts no new requests while it closes", async () => {
     const { url, seen, listener } = await start({ portLimits: { headerTimeoutMs: 1_000 } });
     const slow = fetch(`${url}/api/v1/mcp-servers/600`, { headers: { authorization: AUTH } });
     await until(() => seen.signals.length === 1);
     const closed = listener.close(300);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow();
     await closed;
-    await expect(slow).rejects.toThrow(); // it never ends by itself, so the grace cut it off
+    await expect(slow).rejects.toThrow(); // The response never ends, so only the grace period closes it.
   });
 
-  test("an idle HTTP/2 session does not hold up the end", async () => {
+  test("an idle HTTP/2 session does not delay closing", async () => {
     const { url, listener } = await start();
     const session = connectH2(url);
     await new Promise((resolve) => session.once("remoteSettings", resolve));
@@ -274,7 +274,7 @@ describe("closing", () => {
     await goaway;
   });
 
-  test("a discouraged port still serves, and asks HTTP/1.1 clients for another connection", async () => {
+  test("a draining port still serves requests, and asks HTTP/1.1 clients to close their connections", async () => {
     const { url, listener } = await start();
     expect((await fetch(`${url}/healthz`)).headers.get("connection")).toBe("keep-alive");
     listener.discourage();
@@ -283,7 +283,7 @@ describe("closing", () => {
     expect((await h2Get(url, "/healthz")).status).toBe(200);
   });
 
-  test("streams end with the server, saying so", async () => {
+  test("ends open event streams when the server closes", async () => {
     const server = await start();
     const answer = await fetch(`${server.url}/api/v1/mcp-servers/7/events`, { headers: { authorization: AUTH } });
     const text = answer.text();
