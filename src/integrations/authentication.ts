@@ -3,7 +3,7 @@ import type { Integration } from "./integration.ts";
 /** A way to authenticate to an upstream. */
 export type AuthMethod = "none" | "api_key" | "oauth2";
 
-/** Whether an integration requires a credential. */
+/** Whether an integration requires its credential. */
 export function requiresCredential(integration: Integration): boolean {
   const { required } = integration.configurationSchema;
   return (
@@ -13,7 +13,7 @@ export function requiresCredential(integration: Integration): boolean {
   );
 }
 
-/** The supported ways to authenticate of an integration. */
+/** Returns the ways to authenticate that an integration supports. */
 export function authMethodsOf(integration: Integration): readonly AuthMethod[] {
   const configured: readonly AuthMethod[] =
     integration.credentialProperty === undefined

@@ -2,14 +2,14 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import type { InputRequired } from "./relayed-client.ts";
 import type { CallOptions, Target } from "./target.ts";
 
-/** The implementation info of a server. */
+/** The implementation info and instructions of a server. */
 export interface ServerIntroduction {
   /** MCP's `Implementation`: name, version, title, icons, website. */
   readonly info: JsonObject | undefined;
   readonly instructions: string | undefined;
 }
 
-/** The resources, resource templates and prompts of an upstream, and its implementation info. */
+/** The resources, resource templates and prompts of an upstream, and its info and instructions. */
 export interface FeatureListing {
   readonly server: ServerIntroduction;
   readonly capabilities: {

@@ -124,7 +124,7 @@ export function sendMcpMessage(dispatcher: Dispatcher, request: McpExchangeReque
       isHandling = false;
       handled(isAwaited);
       handleNext();
-      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the handler of the next event sets it.
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- handleNext sets it.
       if (isHandling) return;
       if (deferredEnd === undefined) controller?.resume();
       else deferredEnd();
