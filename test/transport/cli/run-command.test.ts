@@ -42,7 +42,7 @@ async function run(...args: string[]): Promise<number> {
   return runCommand(args, deps);
 }
 
-/** Runs a command that must succeed and gives its JSON answer. */
+/** Runs a command that must succeed and returns its JSON output. */
 async function answer(...args: string[]): Promise<Record<string, string>> {
   expect(await run(...args, "--json"), errors.join()).toBe(0);
   expect(output).toMatch(/^\{.*\}\n$/);
@@ -63,7 +63,7 @@ function keysIn(text: string): { id: string; purpose: string; state: string }[] 
 }
 
 describe("account create", () => {
-  test("prints account_id, email and a password that fits the stored hash", async () => {
+  test("prints account_id, email and a password that matches the stored hash", async () => {
     const created = await newAccount();
     expect(Object.keys(created)).toEqual(["account_id", "email", "password"]);
     expect(created.account_id).toMatch(/^acc_/);
@@ -99,12 +99,12 @@ describe("client create", () => {
     expect(token.split(".")).toHaveLength(3);
   });
 
-  test("also accepts an account id", async () => {
+  test("also accepts an account ID", async () => {
     const { account_id } = await newAccount();
     await answer("client", "create", "--account", account_id, "--scope", "mcp.read");
   });
 
-  test("grants mgmt.admin only to administrators", async () => {
+  test("grants mgmt.admin only to the client of an administrator", async () => {
     const [plain, admin] = [await newAccount(), await newAccount("--admin")];
     expect(await run("client", "create", "--account", plain.email, "--scope", "mgmt.admin")).toBe(2);
     expect(errors[0]).toContain("--admin");
@@ -113,7 +113,7 @@ describe("client create", () => {
 });
 
 describe("pat create", () => {
-  test("prints id and a token that is accepted until pat revoke", async () => {
+  test("prints the ID and a token that is valid until pat revoke", async () => {
     const { email, account_id } = await newAccount();
     const created = await answer("pat", "create", "--account", email, "--scope", "mgmt.read", "--name", "laptop");
     expect(Object.keys(created)).toEqual(["id", "token"]);
@@ -138,7 +138,7 @@ describe("pat create", () => {
       .toMatch(/Invalid or expired token/);
   });
 
-  test("binds to a connection of the account, and to no other", async () => {
+  test("binds the token to a connection of the account and rejects a connection of another account", async () => {
     const { email } = await newAccount();
     const own = await insertConnection(installation, await installation.accounts.find(email));
     const foreign = await insertConnection(installation, await installation.newAccount());
@@ -164,7 +164,7 @@ describe("pat create", () => {
   });
 });
 
-test("account disable and client revoke end access", async () => {
+test("account disable and client revoke invalidate the credentials", async () => {
   const { email } = await newAccount();
   const make = async () => {
     const created = await answer("client", "create", "--account", email, "--scope", "mgmt.read");
@@ -178,7 +178,7 @@ test("account disable and client revoke end access", async () => {
   expect(await run("client", "create", "--account", email, "--scope", "mgmt.read")).toBe(1);
 });
 
-describe("a wrong command line exits with 2 and one line with the correct usage", () => {
+describe("invalid command line", () => {
   const cases: readonly (readonly string[])[] = [
     ["accounts"],
     ["account"],
@@ -197,7 +197,7 @@ describe("a wrong command line exits with 2 and one line with the correct usage"
     ["migrate", "now"],
   ];
   for (const args of cases) {
-    test(args.join(" "), async () => {
+    test(`exits with 2 and prints one line for "${args.join(" ")}"`, async () => {
       expect(await run(...args)).toBe(2);
       expect(output).toBe("");
       expect(errors).toHaveLength(1);
@@ -205,7 +205,7 @@ describe("a wrong command line exits with 2 and one line with the correct usage"
     });
   }
 
-  test("unknown and missing scopes", async () => {
+  test("exits with 2 for unknown and missing scopes", async () => {
     const { email } = await newAccount();
     for (const scope of ["mgmt.destroy", "mgmt.read,mgmt.write", " "]) {
       expect(await run("client", "create", "--account", email, "--scope", scope)).toBe(2);
@@ -214,7 +214,7 @@ describe("a wrong command line exits with 2 and one line with the correct usage"
   });
 });
 
-test("an unknown object exits with 1 and one line", async () => {
+test("a command for an unknown object exits with 1 and prints one line", async () => {
   for (const args of [
     ["client", "create", "--account", "nobody@example.com", "--scope", "mgmt.read"],
     ["client", "revoke", "nobody"],
@@ -226,7 +226,7 @@ test("an unknown object exits with 1 and one line", async () => {
   }
 });
 
-test("keys rotate signs with the next key, and a second one so soon is refused", async () => {
+test("keys rotate activates the next signing key, and an immediate second rotation is rejected", async () => {
   expect(await run("keys", "list", "--json")).toBe(0);
   const before = keysIn(output);
   expect(await run("keys", "rotate", "--json")).toBe(0);
@@ -243,17 +243,17 @@ test("keys rotate signs with the next key, and a second one so soon is refused",
   expect(keysIn(output).map(({ state }) => state)).toEqual(["next", "current", "retired"]);
 });
 
-test("keys rewrap says what it moved, by place, and may be repeated", async () => {
+test("keys rewrap prints the number of rewrapped values per column and can be repeated", async () => {
   expect(await run("keys", "rewrap", "--json")).toBe(0);
   expect(JSON.parse(output)).toEqual({
     master_key_version: 1,
-    // Every place that holds sealed values, and none that was missed.
+    // Every column that contains sealed values.
     rewrapped: Object.fromEntries(SEALED_COLUMNS.map(({ table, column }) => [`${table}.${column}`, 0])),
     total: 0,
   });
 });
 
-test("help names every command and nothing that does not exist yet", async () => {
+test("help lists exactly the existing commands", async () => {
   expect(await run("help")).toBe(0);
   for (const name of [
     "account create",
@@ -272,12 +272,12 @@ test("help names every command and nothing that does not exist yet", async () =>
     expect(output).toContain(name);
 });
 
-test("without --json the answer is for people", async () => {
+test("the output without --json is readable text", async () => {
   expect(await run("account", "create", "--email", "people@example.com")).toBe(0);
   expect(output).toContain("shown only this once");
 });
 
-test("the first account is made on an empty database, by one of several replicas, and never again", async () => {
+test("exactly one of several replicas creates the first account on an empty database, and later starts create none", async () => {
   const empty = await startInstallation();
   const accountStore = createAccountStore(empty.database.orm);
   const start = () => ensureFirstAccount({ ...empty, accountStore });

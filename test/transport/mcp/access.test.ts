@@ -10,11 +10,11 @@ afterAll(() => world?.close());
 
 const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
 
-describe("without a valid token", () => {
+describe("requests without a valid token", () => {
   test.each([
     ["/mcp", "/mcp"],
     ["/mcp/7", "/mcp/7"],
-  ])("%s returns the address of its metadata", async (path, resource) => {
+  ])("%s returns the URL of its protected resource metadata", async (path, resource) => {
     const answer = await createWire(world.service.url, undefined, path).send({ body: PING });
     expect(answer.status).toBe(401);
     const metadataUrl = `${world.service.url}/.well-known/oauth-protected-resource${resource}`;
@@ -30,7 +30,7 @@ describe("without a valid token", () => {
     });
   });
 
-  test("a wrong token returns invalid_token", async () => {
+  test("an invalid token returns the error invalid_token", async () => {
     const answer = await world.wire("/mcp", "nonsense").send({ body: PING });
     expect([answer.status, answer.headers["www-authenticate"]]).toEqual([
       401,
@@ -39,7 +39,7 @@ describe("without a valid token", () => {
   });
 });
 
-test("the metadata of the service is at the well-known path without a suffix only", async () => {
+test("serves the metadata of the service only at the well-known path without a suffix", async () => {
   const base = `${world.service.url}/.well-known/oauth-protected-resource`;
   expect(await (await fetch(base)).json()).toMatchObject({ resource: world.service.url });
   expect((await fetch(`${base}/api`)).status).toBe(404);
@@ -47,7 +47,7 @@ test("the metadata of the service is at the well-known path without a suffix onl
   expect((await fetch(base, { method: "POST" })).status).toBe(405);
 });
 
-test("a token without a suitable scope receives the required scopes", async () => {
+test("a token without a suitable scope returns an error with the required scopes", async () => {
   const token = await world.accounts.forge(world.account, { scopes: [] });
   const answer = await world.wire("/mcp", token).send({ body: PING });
   expect([answer.status, answer.headers["www-authenticate"]]).toEqual([
@@ -68,11 +68,11 @@ test.each([
 ])('a token for the audience "%s" at %s returns %i', async (audience, path, status) => {
   const here = (text: string): string => text.replace("{id}", world.id);
   const token = await world.accounts.forge(world.account, { aud: world.service.url + here(audience) });
-  // 400 means that the token was accepted and the session id is missing.
+  // 400 means that the token is valid and the session ID is missing.
   expect((await world.wire(here(path), token).send({ body: PING })).status).toBe(status);
 });
 
-test("a bound token reaches its own connection only", async () => {
+test("a bound token can access only the connection that it is bound to", async () => {
   const bound = await world.account.token("mcp.read", Number(world.id));
   const { headers } = await world.wire(`/mcp/${world.id}`, bound).call("initialize", { protocolVersion: "2025-11-25" });
   expect(headers["mcp-session-id"]).toBeDefined();
@@ -80,14 +80,14 @@ test("a bound token reaches its own connection only", async () => {
   expect((await world.wire(`/mcp/${other}`, bound).call("ping")).status).toBe(404);
 });
 
-test("a connection of another account returns the same error as a missing one", async () => {
+test("a connection of another account returns the same error as a connection that does not exist", async () => {
   const stranger = await (await world.accounts.create()).token();
   const theirs = await world.wire(`/mcp/${world.id}`, stranger).call("ping");
   const missing = await world.wire("/mcp/999999", stranger).call("ping");
   expect([theirs.status, missing.status]).toEqual([404, 404]);
 });
 
-describe("the protection against DNS rebinding", () => {
+describe("protection against DNS rebinding", () => {
   const initialize = {
     jsonrpc: "2.0",
     id: 1,
@@ -103,11 +103,11 @@ describe("the protection against DNS rebinding", () => {
     [{ host: "[::1]:1234" }, 200],
     [{ origin: "https://app.example.com" }, 200],
     [{}, 200],
-  ])("answers headers %j with %i", async (headers, status) => {
+  ])("responds to the headers %j with %i", async (headers, status) => {
     expect((await world.wire().send({ headers, body: initialize })).status).toBe(status);
   });
 
-  test("accepts the service's own origin", async () => {
+  test("accepts the origin of the service", async () => {
     const headers = { origin: world.service.url };
     expect((await world.wire().send({ headers, body: initialize })).status).toBe(200);
   });
@@ -120,7 +120,7 @@ describe("the protection against DNS rebinding", () => {
   });
 });
 
-test("a listed origin may send the headers of MCP and read the session id", async () => {
+test("a configured CORS origin can send the MCP headers and read the session ID", async () => {
   const preflight = await world.wire().send({
     method: "OPTIONS",
     headers: {

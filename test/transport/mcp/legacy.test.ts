@@ -31,21 +31,21 @@ describe("initialize", () => {
     expect(answer.headers["mcp-session-id"]).toMatch(/^[A-Za-z0-9_-]{22,}$/);
   });
 
-  test("opens a new session each time", async () => {
+  test("opens a new session for every initialize request", async () => {
     const one = await world.wire().open();
     const two = await world.wire().open();
     expect(one["mcp-session-id"]).not.toBe(two["mcp-session-id"]);
   });
 });
 
-describe("a session", () => {
-  test("is required by header for all other methods", async () => {
+describe("MCP sessions", () => {
+  test("all other methods require the session header", async () => {
     expect((await world.wire().call("tools/list")).status).toBe(400);
     expect((await world.wire().send({ method: "DELETE" })).status).toBe(400);
     expect((await world.wire().send({ method: "GET" })).status).toBe(400);
   });
 
-  test("returns 404 with the request id if it is unknown, ended or foreign", async () => {
+  test("returns 404 with the request ID for an unknown, ended or foreign session", async () => {
     const session = await world.wire().open();
     const stranger = await (await world.accounts.create()).token();
     const foreign = await world.wire("/mcp", stranger).call("ping", {}, { headers: session });
@@ -60,13 +60,13 @@ describe("a session", () => {
     expect((await world.wire().send({ method: "DELETE", headers: session })).status).toBe(404);
   });
 
-  test("is not usable by another client of the same account", async () => {
+  test("rejects a session of another client of the same account", async () => {
     const session = await world.wire().open();
     const other = await world.account.token("mcp.read");
     expect((await world.wire("/mcp", other).call("ping", {}, { headers: session })).status).toBe(404);
   });
 
-  test("is bound to the address where it was opened", async () => {
+  test("rejects a session at another address than where it was opened", async () => {
     const alone = await world.wire(`/mcp/${world.id}`).open();
     const all = await world.wire().open();
     expect((await world.wire().call("ping", {}, { headers: alone })).status).toBe(404);
@@ -76,7 +76,7 @@ describe("a session", () => {
     });
   });
 
-  test("is also usable over REST", async () => {
+  test("accepts an MCP session over REST", async () => {
     const session = await world.wire().open();
     const headers = { "x-session-id": String(session["mcp-session-id"]) };
     expect(await world.owner.call("ListTools", {}, headers)).toMatchObject({ tools: expect.any(Array) });
@@ -85,7 +85,7 @@ describe("a session", () => {
     expect(ping.last).toMatchObject({ result: {} });
   });
 
-  test("rejects a revision without sessions", async () => {
+  test("rejects a session with a protocol revision that has no sessions", async () => {
     const session = await world.wire().open();
     const headers = { ...session, "mcp-protocol-version": "1999-01-01" };
     expect((await world.wire().call("ping", {}, { headers })).status).toBe(400);
@@ -103,7 +103,7 @@ describe("JSON-RPC batches", () => {
     { nonsense: true },
   ];
 
-  test("are supported in 2025-03-26", async () => {
+  test("accepts batches in revision 2025-03-26", async () => {
     const headers = await world.wire().open("2025-03-26");
     const answer = await world.wire().send({ headers, body: batch });
     expect(answer.status).toBe(200);
@@ -116,23 +116,28 @@ describe("JSON-RPC batches", () => {
     expect((await world.wire().send({ headers, body: batch.slice(1, 2) })).status).toBe(202);
   });
 
-  test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("are rejected in %s", async (version) => {
+  test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("rejects batches in revision %s", async (version) => {
     const headers = await world.wire().open(version);
     expect((await world.wire().send({ headers, body: batch })).status).toBe(400);
   });
 });
 
-describe("a message", () => {
+describe("JSON-RPC messages", () => {
   test.each<[string, unknown, number, number]>([
-    ["no JSON", "{", 400, -32700],
-    ["nothing", undefined, 400, -32700],
-    ["no JSON-RPC", {}, 400, -32600],
-    ["another JSON-RPC", { jsonrpc: "1.0", id: 1, method: "ping" }, 400, -32600],
-    ["an id that is none", { jsonrpc: "2.0", id: null, method: "ping" }, 400, -32600],
+    ["invalid JSON", "{", 400, -32700],
+    ["an empty body", undefined, 400, -32700],
+    ["no JSON-RPC members", {}, 400, -32600],
+    ["another JSON-RPC version", { jsonrpc: "1.0", id: 1, method: "ping" }, 400, -32600],
+    ["a null ID", { jsonrpc: "2.0", id: null, method: "ping" }, 400, -32600],
     ["params in a list", { jsonrpc: "2.0", id: 1, method: "ping", params: [] }, 400, -32600],
-    ["depth", `{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(40)}${"]".repeat(40)}}`, 400, -32700],
-    ["size", `"${"x".repeat(4 * 1024 * 1024)}"`, 413, -32600],
-  ])("is rejected for %s", async (_what, body, status, code) => {
+    [
+      "too many nesting levels",
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(40)}${"]".repeat(40)}}`,
+      400,
+      -32700,
+    ],
+    ["more than 4 MiB", `"${"x".repeat(4 * 1024 * 1024)}"`, 413, -32600],
+  ])("rejects a message with %s", async (_what, body, status, code) => {
     const answer = await world.wire().send({ headers: await world.wire().open(), body });
     expect([answer.status, answer.last["error"]]).toEqual([status, expect.objectContaining({ code })]);
   });
@@ -153,7 +158,7 @@ describe("a message", () => {
     expect((await world.wire().send({ method: "PUT", headers: session })).status).toBe(405);
   });
 
-  test("keeps every digit of ids and numbers beyond 2^53", async () => {
+  test("keeps every digit of IDs and numbers beyond 2^53", async () => {
     const headers = await world.wire().open();
     const call = '{"name":"look_up","arguments":{"text":"x","big":12345678901234567890}}';
     const body = `{"jsonrpc":"2.0","id":98765432109876543210,"method":"tools/call","params":${call}}`;
@@ -164,7 +169,7 @@ describe("a message", () => {
 });
 
 describe("tools", () => {
-  test("report problems of a call in the result, which the model reads", async () => {
+  test("reports tool call errors in the result, where the model can read them", async () => {
     const headers = await world.wire().open();
     const { last } = await world
       .wire()
@@ -186,20 +191,20 @@ describe("tools", () => {
     ]);
   });
 
-  test("exclude writing tools for a read-only token", async () => {
+  test("hides writing tools from a read-only token", async () => {
     const wire = world.wire("/mcp", await world.account.token("mcp.read"));
     const { last } = await wire.call("tools/list", {}, { headers: await wire.open() });
     expect((last["result"] as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual(["look_up"]);
   });
 
-  test('return "Method not found" for a feature that no upstream has', async () => {
+  test('returns "Method not found" for a feature that no upstream supports', async () => {
     const headers = await world.wire().open();
     for (const method of ["resources/list", "prompts/get", "logging/setLevel", "server/discover", "no/such"]) {
       expect((await world.wire().call(method, {}, { headers })).last).toMatchObject({ error: { code: -32601 } });
     }
   });
 
-  test("are listed in pages without gaps while the list changes", async () => {
+  test("lists tools in pages without gaps while the list changes", async () => {
     const all = Array.from({ length: 1_223 }, (_, index) => describeTool(`tool_${String(index).padStart(4, "0")}`));
     const account = await world.accounts.create();
     const token = await account.token();

@@ -22,7 +22,7 @@ function call(method: string, params: JsonObject = {}, headers: Changes = {}, pa
 
 const codeOf = ({ last }: WireAnswer): unknown => (last["error"] as JsonObject | undefined)?.["code"];
 
-test("server/discover returns versions and capabilities", async () => {
+test("server/discover returns the supported versions and capabilities", async () => {
   const { status, last } = await call("server/discover");
   expect([status, last["result"]]).toEqual([
     200,
@@ -37,7 +37,7 @@ test("server/discover returns versions and capabilities", async () => {
   ]);
 });
 
-test("lists contain a time to live, and results are marked complete", async () => {
+test("lists contain a time to live, and results have the type complete", async () => {
   expect((await call("tools/list")).last["result"]).toMatchObject({
     resultType: "complete",
     ttlMs: expect.any(Number),
@@ -49,7 +49,7 @@ test("lists contain a time to live, and results are marked complete", async () =
   expect(last["result"]).not.toHaveProperty("ttlMs");
 });
 
-test("a connection's address lists only its own tools", async () => {
+test("the MCP URL of a connection lists only the tools of that connection", async () => {
   const other = await world.owner.create({ server_type: "mcp", configuration: { url: world.upstream.url } });
   await world.owner.waitFor(other, "verified");
   const namesAt = async (path: string) =>
@@ -61,7 +61,7 @@ test("a connection's address lists only its own tools", async () => {
   await world.owner.call("DeleteConnection", { server_id: other });
 });
 
-describe("an inconsistent request", () => {
+describe("inconsistent requests", () => {
   const NO_META = { _meta: {} };
   const version = (value: string) => ({ _meta: modernMeta({ "io.modelcontextprotocol/protocolVersion": value }) });
   test.each<[string, string, JsonObject, Changes, number, number]>([
@@ -99,20 +99,20 @@ describe("an inconsistent request", () => {
     expect([answer.status, codeOf(answer), answer.last["id"]]).toEqual([status, code, 1]);
   });
 
-  test("with an unsupported version receives the supported ones", async () => {
+  test("an unsupported version returns an error with the supported versions", async () => {
     const answer = await call("tools/list", version("2027-01-01"), { "mcp-protocol-version": "2027-01-01" });
     expect(answer.last).toMatchObject({ error: { data: { supported: ["2026-07-28"], requested: "2027-01-01" } } });
   });
 });
 
-test("headers are trimmed and Base64 is decoded", async () => {
+test("trims header values and decodes Base64", async () => {
   const params = { name: "look_up", arguments: {} };
   expect((await call("tools/call", params, { "mcp-name": "  look_up  " })).status).toBe(200);
   const wrapped = `=?base64?${Buffer.from("look_up").toString("base64")}?=`;
   expect((await call("tools/call", params, { "mcp-name": wrapped })).status).toBe(200);
 });
 
-test("arguments must match the headers that mirror them", async () => {
+test("rejects arguments that differ from the headers that mirror them", async () => {
   const properties = {
     region: { type: "string", "x-mcp-header": "Region" },
     deep: { type: "object", properties: { count: { type: "integer", "x-mcp-header": "Count" } } },
@@ -146,7 +146,7 @@ describe("subscriptions/listen", () => {
       body: { jsonrpc: "2.0", id, method: "subscriptions/listen", params: { notifications, _meta: modernMeta() } },
     });
 
-  test("begins with the accepted filter and its subscription id", async () => {
+  test("the stream begins with the accepted filter and its subscription ID", async () => {
     const stream = await listen(12, {
       toolsListChanged: true,
       promptsListChanged: true,
@@ -164,7 +164,7 @@ describe("subscriptions/listen", () => {
     });
   });
 
-  test("ends immediately when no notification is accepted", async () => {
+  test("the stream ends immediately when no notification is accepted", async () => {
     const stream = await listen("none", { promptsListChanged: true });
     await stream.ended;
     expect(stream.messages).toEqual([
@@ -173,13 +173,13 @@ describe("subscriptions/listen", () => {
     ]);
   });
 
-  test("requires a notification filter", async () => {
+  test("a subscription requires a notification filter", async () => {
     const answer = await call("subscriptions/listen", {});
     expect(codeOf(answer)).toBe(-32602);
   });
 });
 
-test("only POST is allowed in this revision", async () => {
+test("accepts only POST in this revision", async () => {
   for (const method of ["GET", "DELETE"]) {
     const answer = await world.wire().send({ method, headers: { "mcp-protocol-version": "2026-07-28" } });
     expect([answer.status, answer.headers.allow]).toEqual([405, "POST"]);

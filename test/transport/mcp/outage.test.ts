@@ -21,9 +21,9 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** Every read of connections times out, although the database accepts connections. */
+/** Makes every read of connections time out, although the database accepts connections. */
 async function whileConnectionsAreLocked<Result>(work: () => Promise<Result>): Promise<Result> {
-  // Drops the cached connections of the account.
+  // Removes the cached connections of the account.
   await world.owner.call("UpdateConnection", { server_id: world.id, description: String(Math.random()) });
   await locker.query("begin; lock table connection in access exclusive mode");
   try {
@@ -51,7 +51,7 @@ test("a database outage returns HTTP 503 with a JSON-RPC error and Retry-After i
   expect(answers).toHaveLength(5);
 });
 
-test("a batch returns HTTP 503 only if the outage affected all its requests", async () => {
+test("a batch returns HTTP 503 only if the outage affects all requests in it", async () => {
   const headers = await wire.open("2025-03-26");
   const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
   const ping = { jsonrpc: "2.0", id: 2, method: "ping" };

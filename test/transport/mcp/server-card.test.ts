@@ -26,8 +26,8 @@ const card = (name: string, url: string) => ({
   ],
 });
 
-describe("a server card", () => {
-  test("says how to connect, to everybody and without a token", async () => {
+describe("server card", () => {
+  test("describes how to connect, and requires no token", async () => {
     const answer = await get("/mcp/server-card", { headers: { accept: "application/mcp-server-card+json" } });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/mcp-server-card+json");
@@ -35,7 +35,7 @@ describe("a server card", () => {
     expect(await answer.json()).toEqual(card("example.acme.gateway/patchbay", "https://gateway.acme.example/mcp"));
   });
 
-  test("is the same for connections that exist and those that do not", async () => {
+  test("returns the same card for existing and missing connections", async () => {
     for (const id of [world.id, "999999"]) {
       const answer = await get(`/mcp/${id}/server-card`);
       expect(await answer.json()).toEqual(
@@ -45,7 +45,7 @@ describe("a server card", () => {
     expect((await get("/mcp/none/server-card")).status).toBe(404);
   });
 
-  test("has an ETag, allows preflight requests and rejects other methods", async () => {
+  test("the card has an ETag, allows preflight requests and rejects other methods", async () => {
     const etag = (await get("/mcp/server-card")).headers.get("etag") ?? "";
     expect((await get("/mcp/server-card", { headers: { "if-none-match": etag } })).status).toBe(304);
     const preflight = await get("/mcp/server-card", { method: "OPTIONS" });
@@ -55,7 +55,7 @@ describe("a server card", () => {
   });
 });
 
-test("the catalog names the card of /mcp", async () => {
+test("the catalog contains the server card of /mcp", async () => {
   const answer = await get("/.well-known/ai-catalog.json");
   expect(answer.headers.get("content-type")).toBe("application/ai-catalog+json");
   expect(await answer.json()).toEqual({

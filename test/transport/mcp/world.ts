@@ -6,7 +6,7 @@ import { createOwner, type Owner } from "../../support/owner.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { startUpstream, type Upstream } from "../../support/upstream.ts";
 
-/** The service with one account and one connection to a mock upstream. */
+/** A service with one account and one connection to a mock upstream. */
 export interface McpWorld {
   readonly service: Service;
   readonly upstream: Upstream;
@@ -14,14 +14,14 @@ export interface McpWorld {
   readonly account: TestAccount;
   readonly owner: Owner;
   readonly token: string;
-  /** The connection's id in decimal. */
+  /** Connection ID in decimal. */
   readonly id: string;
-  /** Returns a client of an address, by default `/mcp` with the account's token. */
+  /** Returns an MCP client for a URL, by default `/mcp` with the token of the account. */
   wire(path?: string, token?: string): Wire;
   close(): Promise<void>;
 }
 
-/** `hosts` are further upstreams that the service may reach. */
+/** `hosts` lists additional upstream hosts that the service is allowed to reach. */
 export async function createMcpWorld(
   env: Readonly<Record<string, string>> = {},
   hosts: readonly string[] = [],

@@ -35,7 +35,7 @@ function mapEntry(name: string, type: FieldDescriptorProto_Type, more: object = 
   return { name, options: { mapEntry: true }, field: [field("key", 1, STRING), field("value", 2, type, more)] };
 }
 
-/** A service that answers what it is sent, with a field of every kind that none of our own contracts has. */
+/** A service that echoes its request, with a field of every kind that the contracts of this product do not contain. */
 function echoMethod(): DescMethod {
   const options = create(MethodOptionsSchema);
   setExtension(
@@ -117,7 +117,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-/** Sends a text as it is to a path; the answer's text. */
+/** Posts a body unchanged to a path. Returns the status and text of the response. */
 async function post(path: string, body: string): Promise<{ status: number; text: string }> {
   const answer = await fetch(url + path, { method: "POST", body, headers: { "content-type": "application/json" } });
   return { status: answer.status, text: await answer.text() };
@@ -131,16 +131,16 @@ const ROUNDED = WHOLE.replaceAll('"n":9007199254740993', '"n":9007199254740992')
 const AT_FAULT = "at must be an RFC 3339 time such as 2026-07-01T09:00:00Z.";
 
 describe("a contract with bytes, maps, oneofs, well-known types and 64-bit numbers", () => {
-  test("is served over REST, and numbers in objects keep every digit", async () => {
+  test("echoes the whole message over REST and keeps every digit of numbers in objects", async () => {
     expect(await post("/echo", WHOLE)).toEqual({ status: 200, text: WHOLE });
   });
 
-  test("is served below itself", async () => {
+  test("echoes a message that contains messages of the same type", async () => {
     const nested = `{"content":"","labels":{},"ratio":0,"objects":{},"parts":[${WHOLE}]}`;
     expect(await post("/echo", nested)).toEqual({ status: 200, text: nested });
   });
 
-  test("is served from a path and a query", async () => {
+  test("reads fields from the path and the query", async () => {
     const answer = await fetch(`${url}/echo/words?content=AP8%3D&ratio=0.5&at=2026-11-22T10:00:00.250Z`);
     expect(await answer.json()).toEqual({
       content: "AP8=",
@@ -153,12 +153,12 @@ describe("a contract with bytes, maps, oneofs, well-known types and 64-bit numbe
     });
   });
 
-  test("takes a date as a time over REST", async () => {
+  test("accepts a date without a time as a timestamp over REST", async () => {
     const answer = await fetch(`${url}/echo/words?at=2026-11-22`);
     expect(await answer.json()).toMatchObject({ at: "2026-11-22T00:00:00.000Z" });
   });
 
-  test("names a field over Connect's JSON whose time is none", async () => {
+  test("names the field of an invalid timestamp over Connect JSON", async () => {
     const { status, text } = await post("/any.Echo/Echo", '{"at":"2026-11-22"}');
     expect([status, JSON.parse(text)]).toMatchObject([400, { code: "invalid_argument", message: AT_FAULT }]);
   });
@@ -170,7 +170,7 @@ describe("a contract with bytes, maps, oneofs, well-known types and 64-bit numbe
     ["at", '{"at":"yesterday"}'],
     ["count", '{"text":"a","count":"1"}'],
     ["objects", '{"objects":[]}'],
-  ])("names %s as the field at fault over REST in %s", async (name, body) => {
+  ])("names the invalid field %s over REST for the body %s", async (name, body) => {
     const { status, text } = await post("/echo", body);
     expect([status, JSON.parse(text)]).toEqual([
       400,
@@ -178,13 +178,13 @@ describe("a contract with bytes, maps, oneofs, well-known types and 64-bit numbe
     ]);
   });
 
-  test("is served over Connect's JSON, with doubles in objects", async () => {
+  test("echoes the message over Connect JSON, with numbers in objects as doubles", async () => {
     const sent = ROUNDED.replaceAll("9007199254740992", "1");
     const { status, text } = await post("/any.Echo/Echo", sent);
     expect([status, JSON.parse(text)]).toEqual([200, JSON.parse(sent)]);
   });
 
-  test("is served in binary over Connect and gRPC", async () => {
+  test("echoes the binary message over Connect and gRPC", async () => {
     const options = { baseUrl: url, httpVersion: "2", useBinaryFormat: true } as const;
     const sent: JsonObject = JSON.parse(ROUNDED.replaceAll("9007199254740992", "1"));
     for (const transport of [createConnectTransport(options), createGrpcTransport(options)]) {

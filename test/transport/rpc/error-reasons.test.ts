@@ -13,7 +13,7 @@ import { ERROR_REASONS } from "../../../src/error-reason.ts";
 import { readDocument } from "../../contract/document.ts";
 import { startStandIn, type Running } from "../support/stand-in.ts";
 
-test("the reasons are one closed list in proto, in OpenAPI and in the code", async () => {
+test("proto, OpenAPI and the code define the same list of error reasons", async () => {
   const { components } = await readDocument();
   const inProto = Object.keys(ErrorReason).filter((name) => name !== "UNSPECIFIED");
   expect(inProto).toEqual([...ERROR_REASONS]);
@@ -40,7 +40,7 @@ const FACES: Readonly<Record<string, (baseUrl: string, interceptors: Interceptor
   "gRPC-Web": (baseUrl, interceptors) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", interceptors }),
 };
 
-/** What an error says of itself to programs. */
+/** The machine-readable content of an error. */
 interface Said {
   readonly code: Code;
   readonly info: readonly [reason: string, domain: string, metadata: object] | undefined;
@@ -67,7 +67,7 @@ async function failureOf(call: Promise<unknown>): Promise<Said> {
   };
 }
 
-describe.each([true, false])("with the short way: %s", (fastPath) => {
+describe.each([true, false])("fast path %s", (fastPath) => {
   let running: Running;
   beforeEach(async () => {
     running = await startStandIn({ fastPath });
@@ -82,7 +82,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
     const client = (headers: Readonly<Record<string, string>> = { authorization }) =>
       createClient(ConnectionService, transportTo(running.url, [withHeaders(headers)]));
 
-    test("a field at fault is named with the rule that it breaks", async () => {
+    test("an invalid field returns the field name and the violated rule", async () => {
       expect(await failureOf(client().createConnection({ serverType: "" }))).toEqual({
         code: Code.InvalidArgument,
         info: ["INVALID_ARGUMENT", "patchbay.dev", {}],
@@ -91,7 +91,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       });
     });
 
-    test("what comes back with time says when", async () => {
+    test("a rate limit error contains the retry delay", async () => {
       expect(await failureOf(client().getConnection({ serverId: "429" }))).toMatchObject({
         info: ["RATE_LIMITED", "patchbay.dev", {}],
         retrySeconds: 3,
@@ -106,14 +106,14 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       ["500", "INTERNAL"],
       ["501", "INTERNAL"],
       ["503", "UNAVAILABLE"],
-    ])("failure %s has the reason %s, as on REST", async (serverId, reason) => {
+    ])("error %s has the reason %s, the same as over REST", async (serverId, reason) => {
       const said = await failureOf(client().getConnection({ serverId }));
       expect(said.info).toEqual([reason, "patchbay.dev", {}]);
       const answer = await fetch(`${running.url}/api/v1/mcp-servers/${serverId}`, { headers: { authorization } });
       expect(await answer.json()).toEqual({ detail: expect.any(String), code: reason });
     });
 
-    test("distinguishes a missing token, an invalid one and one without the scope", async () => {
+    test("returns different reasons for a missing token, an invalid token and a missing scope", async () => {
       const reason = async (headers: Record<string, string>) =>
         (await failureOf(client(headers).getConnection({ serverId: "1" }))).info;
       expect(await reason({})).toEqual(["CREDENTIALS_MISSING", "patchbay.dev", {}]);
@@ -126,7 +126,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       ]);
     });
 
-    test("what the protocol itself refuses has a reason as well", async () => {
+    test("errors of the protocol itself also have a reason", async () => {
       const tooLarge = client().createConnection({ serverType: "mcp", name: "x".repeat(2 ** 20 + 1) });
       expect(await failureOf(tooLarge)).toMatchObject({
         code: Code.ResourceExhausted,
@@ -139,8 +139,9 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       });
     });
 
-    test("a deadline that passes has its reason", async () => {
-      // The client's own clock would end the call before the answer; the header is the server's alone.
+    test("an exceeded deadline has a reason", async () => {
+      // A client-side timeout would end the call before the response; these headers set only the deadline of the
+      // server.
       const headers = { authorization, "grpc-timeout": "50m", "connect-timeout-ms": "50" };
       expect(await failureOf(client(headers).getConnection({ serverId: "600" }))).toMatchObject({
         code: Code.DeadlineExceeded,
@@ -148,13 +149,13 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       });
     });
 
-    test("a stream that is refused has its reason", async () => {
+    test("a rejected stream has a reason", async () => {
       const [first] = [client().watchConnections({ serverId: "404" })[Symbol.asyncIterator]()];
       expect(await failureOf(first.next())).toMatchObject({ info: ["NOT_FOUND", "patchbay.dev", {}] });
     });
   });
 
-  test("Connect's JSON with a value of the wrong type names the field, as REST does", async () => {
+  test("a value of the wrong type over Connect JSON names the field, the same as over REST", async () => {
     const headers = { authorization, "content-type": "application/json" };
     const path = "/patchbay.v1.ConnectionService/CreateConnection";
     const answers = await Promise.all(
@@ -169,11 +170,11 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
   });
 
   test.each([
-    ["half an object", "{", "application/json", 400, "MALFORMED_REQUEST"],
-    ["a list", "[]", "application/json", 400, "MALFORMED_REQUEST"],
-    ["text", "{}", "text/plain", 415, "UNSUPPORTED_MEDIA_TYPE"],
-    ["too much", () => " ".repeat(2 ** 20 + 1), "application/json", 413, "REQUEST_TOO_LARGE"],
-  ])("REST: a body that is %s is refused with its reason", async (_what, given, type, status, code) => {
+    ["incomplete JSON", "{", "application/json", 400, "MALFORMED_REQUEST"],
+    ["a JSON array", "[]", "application/json", 400, "MALFORMED_REQUEST"],
+    ["plain text", "{}", "text/plain", 415, "UNSUPPORTED_MEDIA_TYPE"],
+    ["too large", () => " ".repeat(2 ** 20 + 1), "application/json", 413, "REQUEST_TOO_LARGE"],
+  ])("REST rejects a body that is %s with a reason", async (_what, given, type, status, code) => {
     const body = typeof given === "string" ? given : given();
     const headers = { authorization, "content-type": type };
     const answer = await fetch(`${running.url}/api/v1/mcp-servers`, { method: "POST", headers, body });
@@ -187,7 +188,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
     ["PUT", "/patchbay.v1.ConnectionService/ListConnections", 405, "METHOD_NOT_ALLOWED"],
     ["GET", "/api/v1/mcp-servers?%ff", 400, "MALFORMED_REQUEST"],
     ["GET", "/api/v1/mcp-servers?color=1", 400, "INVALID_ARGUMENT", "color"],
-  ])("%s %s is %i %s", async (method, path, status, code, field?: string) => {
+  ])("%s %s returns %i with the reason %s", async (method, path, status, code, field?: string) => {
     const answer = await fetch(running.url + path, { method, headers: { authorization } });
     expect([answer.status, await answer.json()]).toEqual([
       status,

@@ -80,7 +80,7 @@ describe.each(
     return [`${desc.typeName} ${shown.slice(0, 40)}`, desc, init] as const;
   }),
 )("%s", (_name, desc, init) => {
-  test("our JSON is protobuf's with every implicit field, from a message and from what makes one", () => {
+  test("writes the same JSON as protobuf with implicit fields, for a message and for its initializer", () => {
     const message = create(desc, { ...init });
     const expected = toJson(desc, message, { alwaysEmitImplicit: true });
     const write = createMessageWriter(desc);
@@ -94,14 +94,14 @@ test.each([
   ["2026-01-02T03:04:05.120Z", { seconds: 1_767_323_045n, nanos: 120_000_000 }],
   ["2026-01-02T03:04:05.120456Z", { seconds: 1_767_323_045n, nanos: 120_456_000 }],
   ["1969-12-31T23:59:59.999Z", { seconds: -1n, nanos: 999_000_000 }],
-])("our JSON has at least three digits of a second: %s", (text, { seconds, nanos }) => {
+])("writes timestamps with at least three fractional digits: %s", (text, { seconds, nanos }) => {
   const createdAt = create(TimestampSchema, { seconds, nanos });
   const write = createMessageWriter(GetConnectionResponseSchema);
   expect(write({ success: true, data: { ...connection, createdAt } })).toMatchObject({ data: { created_at: text } });
 });
 
-describe("what an RPC declares", () => {
-  test("every RPC of ours names the scope it needs and its texts", () => {
+describe("options of RPCs", () => {
+  test("every RPC declares its required scope and its error texts", () => {
     for (const method of [...ConnectionService.methods, ...RuntimeService.methods]) {
       const rpc = readRpc(method, { audiences: [] });
       expect(rpc.requiredScopes.length).toBeGreaterThan(0);
@@ -110,7 +110,7 @@ describe("what an RPC declares", () => {
     }
   });
 
-  test("an RPC that declares neither a scope nor that it is public is not served", () => {
+  test("rejects an RPC that declares neither a scope nor that it is public", () => {
     const [method] = ServerReflection.methods;
     if (method === undefined) throw new Error("reflection has one method");
     expect(() => readRpc(method, { audiences: [] })).toThrow("declares neither required_scope nor public");

@@ -100,7 +100,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
   });
 
   describe.each(Object.entries(FACES))("%s", (_name, face) => {
-    test("a call is answered", async () => {
+    test("returns the response of a unary call", async () => {
       const client = createClient(ConnectionService, face(server.url));
       const { success, data } = await client.listConnections({ limit: 1 });
       expect(success).toBe(true);
@@ -109,7 +109,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       expect(nothing).toBe(0);
     });
 
-    test("headers travel both ways", async () => {
+    test("transmits request and response headers", async () => {
       const client = createClient(ConnectionService, face(server.url));
       let location: string | null = null;
       await client.createConnection(
@@ -125,7 +125,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       expect(tools).toMatchObject([{ name: "abc", inputSchema: { type: "object" } }]);
     });
 
-    test("large answers arrive whole", async () => {
+    test("returns a response of 100,000 characters unchanged", async () => {
       const { content } = await createClient(RuntimeService, face(server.url)).callTool({ name: "large" });
       expect(content).toEqual([{ type: "text", text: "x".repeat(100_000) }]);
     });
@@ -139,7 +139,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       ["500", Code.Internal, "Failed to get MCP server details: internal error"],
       ["501", Code.Internal, "Failed to get MCP server details: the database did not answer"],
       ["503", Code.Unavailable, "Come back."],
-    ])("a failure of kind %s has its code and text", async (serverId, code, text) => {
+    ])("error %s has its code and text", async (serverId, code, text) => {
       const error = await failure(createClient(ConnectionService, face(server.url)).getConnection({ serverId }));
       expect([error.code, error.rawMessage]).toEqual([code, text]);
       expect(error.metadata.get("retry-after")).toBe(serverId === "429" ? "3" : serverId === "503" ? "1" : null);
@@ -150,14 +150,14 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       ["", Code.Unauthenticated, "Authentication credentials were not provided."],
       ["nobody", Code.Unauthenticated, "Invalid or expired token."],
       ["mgmt.write", Code.PermissionDenied, "You do not have permission to view connections."],
-    ])("the token %j is refused", async (token, code, text) => {
+    ])("rejects a call with the token %j", async (token, code, text) => {
       const error = await failure(createClient(ConnectionService, face(server.url, token)).listConnections({}));
       expect([error.code, error.rawMessage]).toEqual([code, text]);
       expect(error.metadata.get("www-authenticate")).toMatch(/^Bearer realm=/);
       expect(server.seen.requests).toEqual([]);
     });
 
-    test("a stream is a snapshot and then waits; the caller may leave", async () => {
+    test("a stream sends a snapshot and stays open, and the client can cancel it", async () => {
       const client = createClient(ConnectionService, face(server.url));
       const caller = new AbortController();
       const left = failure(
@@ -173,7 +173,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       expect(server.logged).toEqual([]);
     });
 
-    test("a stream that fails says why, before its first message and after", async () => {
+    test("a stream returns its error before the first message and after it", async () => {
       const client = createClient(ConnectionService, face(server.url));
       const read = async (serverId: string): Promise<number> => {
         let count = 0;
@@ -193,7 +193,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       ).toMatchObject({ code: Code.Unauthenticated });
     });
 
-    test("the caller's deadline reaches the handler", async () => {
+    test("the client's deadline aborts the signal of the handler", async () => {
       const client = createClient(ConnectionService, face(server.url));
       expect(await failure(client.getConnection({ serverId: "600" }, { timeoutMs: 100 }))).toMatchObject({
         code: Code.DeadlineExceeded,
@@ -202,7 +202,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       expect(server.logged).toEqual([]);
     });
 
-    test("the caller's leaving reaches the handler", async () => {
+    test("canceling the call aborts the signal of the handler", async () => {
       const client = createClient(ConnectionService, face(server.url));
       const caller = new AbortController();
       const call = failure(client.getConnection({ serverId: "600" }, { signal: caller.signal }));
@@ -213,7 +213,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       expect(server.logged).toEqual([]);
     });
 
-    test("text and JSON that nobody can keep are invalid", async () => {
+    test("rejects text and JSON that the database cannot store", async () => {
       const client = createClient(ConnectionService, face(server.url));
       const runtime = createClient(RuntimeService, face(server.url));
       const deep = JSON.parse(`{"a":${"[".repeat(99)}${"]".repeat(99)}}`);
@@ -241,7 +241,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       expect(server.seen.requests).toEqual([]);
     });
 
-    test("a message beyond its limit is refused, the runtime takes more", async () => {
+    test("rejects a message over its size limit, which is larger for runtime calls", async () => {
       const name = "x".repeat(1024 * 1024 + 1);
       expect(
         await failure(createClient(ConnectionService, face(server.url)).createConnection({ serverType: "m", name })),
@@ -250,7 +250,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     });
   });
 
-  test("REST and Connect JSON print the same text", async () => {
+  test("REST and Connect JSON return the same JSON text", async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
     const rest = await fetch(`${server.url}/api/v1/mcp-servers?limit=1`, { headers });
     const connect = await fetch(`${server.url}/patchbay.v1.ConnectionService/ListConnections`, {
@@ -266,7 +266,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     ['{"limit":"x"}', "application/json"],
     ['{"limit":1,"limit":2}', "application/json"],
     ["\xff\xff\xff", "application/json"],
-  ])("the Connect body %j is 400", async (body, type) => {
+  ])("returns 400 for the Connect body %j", async (body, type) => {
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": type };
     const response = await fetch(`${server.url}/patchbay.v1.ConnectionService/ListConnections`, {
       method: "POST",
@@ -277,7 +277,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     expect(await response.json()).toMatchObject({ code: "invalid_argument" });
   });
 
-  test("other methods and types on an RPC's path are 405 and 415 in {detail} form", async () => {
+  test("returns 405 and 415 with a detail for other methods and content types on the path of an RPC", async () => {
     const path = `${server.url}/patchbay.v1.ConnectionService/CreateConnection`;
     const authorization = `Bearer ${TOKEN}`;
     const wrongMethod = await fetch(path, { method: "PUT", headers: { authorization } });
@@ -296,7 +296,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     expect((await fetch(`${server.url}/patchbay.v1.ConnectionService/Nothing`, { method: "POST" })).status).toBe(404);
   });
 
-  test("gRPC health and reflection are open and complete", async () => {
+  test("gRPC health and reflection need no token and list every service", async () => {
     const transport = createGrpcTransport({ baseUrl: server.url, sessionManager: session(server.url) });
     const health = createClient(Health, transport);
     const SERVING = HealthCheckResponse_ServingStatus.SERVING;

@@ -22,7 +22,7 @@ const router = createRouter(
   })),
 );
 
-/** The parameters with which a request is served; undefined where nothing serves it. */
+/** Returns the path parameters of the matching route, or undefined when no route matches. */
 function find(method: string, path: string): PathParameters | undefined {
   const match = router.find(path);
   return match && handlerOf(match.route, method) && match.parameters;
@@ -34,11 +34,11 @@ function bindingOf(method: string): Binding {
   return binding;
 }
 
-/** A segment as a careful client writes it. */
+/** A path segment before percent-encoding. */
 const segment = fc.string({ unit: "binary", minLength: 1, maxLength: 60 }).map((text) => text.toWellFormed());
 
-describe("the path", () => {
-  test("gives back any parameter that was encoded into it, decoded once", () => {
+describe("REST path parameters", () => {
+  test("decodes an encoded path parameter exactly once", () => {
     fc.assert(
       fc.property(segment, (text) => {
         const parameters = find("GET", `${COLLECTION}/${encodeURIComponent(text)}`);
@@ -49,10 +49,10 @@ describe("the path", () => {
     );
   });
 
-  test("is told apart from every other: no parameter holds a slash that was not encoded", () => {
+  test("no path parameter contains an unencoded slash", () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), (segments) => {
-        // Who calls the router has cut the query off.
+        // The caller of the router removes the query.
         const path = `${COLLECTION}/${segments.join("/").replaceAll("?", "")}`;
         if (find("DELETE", path) === undefined) return;
         const literal = path.slice(COLLECTION.length + 1);
@@ -61,7 +61,7 @@ describe("the path", () => {
     );
   });
 
-  test("may be anything without the router failing", () => {
+  test("the router does not throw for any path", () => {
     const method = fc.oneof(fc.constantFrom("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"), fc.string());
     const path = fc.oneof(
       fc.string({ unit: "binary" }),
@@ -77,10 +77,10 @@ describe("the path", () => {
   });
 });
 
-describe("the query", () => {
+describe("REST query parameters", () => {
   const list = bindingOf("ListConnections");
 
-  test("gives back every integer that fits, and refuses every other with its name", () => {
+  test("accepts every integer that fits the field, and rejects other integers with the field name", () => {
     fc.assert(
       fc.property(fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.bigInt()), (number) => {
         const isFitting = number >= -2_147_483_648 && number <= 2_147_483_647;
@@ -91,7 +91,7 @@ describe("the query", () => {
     );
   });
 
-  test("gives back any text that was encoded into it, by percent or plus", () => {
+  test("decodes text that is encoded with percent signs or plus signs", () => {
     fc.assert(
       fc.property(segment, (text) => {
         const query = new URLSearchParams({ view: text }).toString();
@@ -100,7 +100,7 @@ describe("the query", () => {
     );
   });
 
-  test("is refused when a parameter comes twice, in whatever spelling", () => {
+  test("rejects a repeated query parameter even if its encodings differ", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 9 }),
@@ -114,7 +114,7 @@ describe("the query", () => {
     );
   });
 
-  test("may be anything: it makes a message or an error of kind invalid, with one line", () => {
+  test("every query results in a message or an error of kind invalid with a single-line text", () => {
     const query = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.webQueryParameters(),

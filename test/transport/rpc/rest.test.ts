@@ -53,8 +53,8 @@ function sendJson(
   return send(method, path, { body, headers: { "content-type": type } });
 }
 
-describe("answers", () => {
-  test("empty lists, false and zero are present, unset optional fields are not", async () => {
+describe("REST responses", () => {
+  test("JSON contains empty lists, false and zero, and omits unset optional fields", async () => {
     expect((await send("GET", LIST)).text).toBe('{"success":true,"data":[]}');
     expect((await send("GET", `${ONE}/tools`)).text).toBe(
       '{"success":true,"data":{"tools":[],"total_count":0,"mcp_server_id":7}}',
@@ -63,17 +63,17 @@ describe("answers", () => {
     expect(connection).toMatchObject({ agent_enabled: false, disabled_tools: [], mcp_server_name: "Zoë" });
   });
 
-  test("data is null after a delete", async () => {
+  test("the response to a deletion has data null", async () => {
     expect((await send("DELETE", ONE)).text).toBe('{"success":true,"data":null,"message":"MCP server deleted"}');
   });
 
-  test("a create answers 201 with its Location", async () => {
+  test("a creation returns 201 with a Location header", async () => {
     const answer = await sendJson("POST", LIST, '{"server_type":"mcp"}');
     expect(answer.status).toBe(201);
     expect(answer.headers.get("location")).toBe("/api/v1/mcp-servers/7");
   });
 
-  test("every JSON answer forbids caching and sniffing and tells its length", async () => {
+  test("every JSON response has no-store, nosniff and a Content-Length header", async () => {
     for (const path of [LIST, "/nowhere", `${LIST}/404`]) {
       const { headers } = await send("GET", path);
       expect(headers.get("content-type")).toBe(JSON_TYPE);
@@ -83,13 +83,13 @@ describe("answers", () => {
     }
   });
 
-  test("HEAD answers like GET without a body", async () => {
+  test("HEAD returns the response of GET without a body", async () => {
     const answer = await send("HEAD", LIST);
     expect([answer.status, answer.text, answer.headers.get("content-length")]).toEqual([200, "", "26"]);
   });
 
   test.each([LIST, `${LIST}?limit=500`, ONE, `${ONE}/tools`, `${LIST}/404`, "/healthz", "/readyz"])(
-    "HEAD %s has the headers that GET has",
+    "HEAD %s returns the headers of GET",
     async (path) => {
       const headersOf = async (method: string) => {
         const { headers, status } = await send(method, path);
@@ -102,7 +102,7 @@ describe("answers", () => {
     },
   );
 
-  test("returns 304 without body, length and type if If-None-Match names the content", async () => {
+  test("returns 304 without body, length and type if If-None-Match matches the ETag", async () => {
     const etag = (await send("GET", LIST)).headers.get("etag") ?? "";
     expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
     for (const known of [etag, etag.slice(2), `"a", ${etag}`, "*"]) {
@@ -116,7 +116,7 @@ describe("answers", () => {
     expect((await send("DELETE", ONE, other)).headers.get("etag")).toBeNull();
   });
 
-  test("integers beyond 2^53 keep their digits on the way in and out", async () => {
+  test("integers beyond 2^53 keep every digit in requests and responses", async () => {
     const body =
       '{"name":"t","arguments":{"big":12345678901234567890,"neg":-9007199254740993,"deep":[{"n":1e400}],"small":5}}';
     const answer = await sendJson("POST", "/mcp/tools/call", body);
@@ -126,7 +126,7 @@ describe("answers", () => {
   });
 });
 
-describe("paths", () => {
+describe("REST paths", () => {
   test.each([
     "/API/v1/mcp-servers",
     "/api/v1/mcp-servers/",
@@ -136,7 +136,7 @@ describe("paths", () => {
     "/",
     "/api/v1/mcp-servers/%ff",
     "/api/v1/mcp-servers/%zz",
-  ])("%s is nowhere, with and without a token", async (path) => {
+  ])("%s returns 404 with and without a token", async (path) => {
     const bare = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
     expect(bare).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\.","code":"ROUTE_NOT_FOUND"\}$/);
     const withToken = await sendRaw(
@@ -146,7 +146,7 @@ describe("paths", () => {
     expect(withToken).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\.","code":"ROUTE_NOT_FOUND"\}$/);
   });
 
-  test("a known path with another method is 405 and says which are allowed", async () => {
+  test("another method on a known path returns 405 with an Allow header", async () => {
     const answer = await send("PATCH", ONE);
     expect([answer.status, answer.detail, answer.headers.get("allow")]).toEqual([
       405,
@@ -157,7 +157,7 @@ describe("paths", () => {
     expect((await send("GET", "/mcp/initialize")).headers.get("allow")).toBe("POST, OPTIONS");
   });
 
-  test("OPTIONS tells the methods of a path without a token, and nothing of paths that are not", async () => {
+  test("OPTIONS returns the methods of a path without a token, and 404 for an unknown path", async () => {
     const ask = (path: string) => fetch(server.url + path, { method: "OPTIONS" });
     const answer = await ask(ONE);
     expect([answer.status, answer.headers.get("allow"), await answer.text()]).toEqual([
@@ -168,7 +168,7 @@ describe("paths", () => {
     expect((await ask("/nowhere")).status).toBe(404);
   });
 
-  test("a segment is decoded once and reaches the implementation whole", async () => {
+  test("a path segment is decoded once and reaches the handler complete", async () => {
     await send("GET", `${LIST}/${encodeURIComponent("1 or 1=1")}`);
     await send("GET", `${LIST}/a%252Fb`);
     await send("GET", `${LIST}/..%2F..%2Fetc%2Fpasswd`);
@@ -180,7 +180,7 @@ describe("paths", () => {
   });
 });
 
-describe("queries", () => {
+describe("REST queries", () => {
   test.each([
     ["limit=abc", "limit must be an integer."],
     ["limit=", "limit must be an integer."],
@@ -192,12 +192,12 @@ describe("queries", () => {
     ["page=1", "page is not a known query parameter."],
     ["%00x=1", "?x is not a known query parameter."],
     ["limit=%ff", "The query string is not valid percent-encoded UTF-8."],
-  ])("?%s is refused", async (query, detail) => {
+  ])("rejects the query ?%s", async (query, detail) => {
     expect(await send("GET", `${LIST}?${query}`)).toMatchObject({ status: 400, detail });
     expect(server.seen.requests).toEqual([]);
   });
 
-  test("booleans are true or false and nothing else", async () => {
+  test("accepts only true and false for a boolean", async () => {
     expect(await send("GET", `${ONE}/tools?include_disabled=1`)).toMatchObject({
       status: 400,
       detail: "include_disabled must be true or false.",
@@ -206,7 +206,7 @@ describe("queries", () => {
     expect(server.seen.requests).toMatchObject([{ includeDisabled: true, limit: -5, serverId: "7" }]);
   });
 
-  test("a field of the query is read from it even beside a body, and only there", async () => {
+  test("a query field is read only from the query, also when the request has a body", async () => {
     expect((await sendJson("PUT", `${ONE}?view=detailed`, "{}")).status).toBe(200);
     expect(server.seen.requests).toMatchObject([{ view: "detailed" }]);
     expect(await sendJson("PUT", ONE, '{"view":"detailed"}')).toMatchObject({
@@ -220,7 +220,7 @@ describe("queries", () => {
   });
 });
 
-describe("bodies", () => {
+describe("REST bodies", () => {
   test.each([
     ["not json", "The request body is not valid JSON."],
     ['{"server_type":"mcp"', "The request body is not valid JSON."],
@@ -250,7 +250,7 @@ describe("bodies", () => {
       `{"configuration":{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}}`,
       "The JSON is nested deeper than 32 levels.",
     ],
-  ])("%.60s is refused", async (body, detail) => {
+  ])("rejects the body %.60s", async (body, detail) => {
     expect(await sendJson("POST", LIST, body)).toMatchObject({ status: 400, detail });
     expect(server.seen.requests).toEqual([]);
   });
@@ -266,22 +266,22 @@ describe("bodies", () => {
     ['{"disabled_tools":[99999999999999999999]}', "disabled_tools[0] must be between -2147483648 and 2147483647."],
     ['{"server_id":"8"}', "server_id belongs in the path."],
     ['{"update_mask":"name"}', "update_mask is derived from the keys of the body and cannot be sent."],
-  ])("an update with %s is refused", async (body, detail) => {
+  ])("rejects an update with %s", async (body, detail) => {
     expect(await sendJson("PUT", ONE, body)).toMatchObject({ status: 400, detail });
     expect(server.seen.requests).toEqual([]);
   });
 
-  test("a name that is not fit to print is echoed cut and cleaned", async () => {
+  test("an unknown field name in an error is truncated and contains no control characters", async () => {
     const { detail } = await sendJson("POST", LIST, JSON.stringify({ [`\u0007${"x".repeat(100)}`]: 1 }));
     expect(detail).toBe(`?${"x".repeat(63)} is not a known field.`);
   });
 
-  test("32 levels are accepted", async () => {
+  test("accepts a body nested 32 levels deep", async () => {
     const body = `{"server_type":"m","configuration":${'{"a":'.repeat(30)}{}${"}".repeat(30)}}`;
     expect((await sendJson("POST", LIST, body)).status).toBe(201);
   });
 
-  test("invalid UTF-8 is refused", async () => {
+  test("rejects invalid UTF-8", async () => {
     const body = new Uint8Array([...Buffer.from('{"name":"'), 0xff, ...Buffer.from('"}')]);
     expect(await sendJson("POST", LIST, body)).toMatchObject({
       status: 400,
@@ -289,7 +289,7 @@ describe("bodies", () => {
     });
   });
 
-  test("null means left out, and the mask names what was supplied", async () => {
+  test("omits null values, and includes only supplied fields in the update mask", async () => {
     await sendJson("PUT", ONE, '{"name":null,"disabled_tools":[],"agent_enabled":false}');
     expect(server.seen.requests).toMatchObject([
       {
@@ -302,19 +302,19 @@ describe("bodies", () => {
     expect(server.seen.requests[0]).not.toHaveProperty("name");
   });
 
-  test("a management body is required", async () => {
+  test("requires a body for management requests", async () => {
     expect(await send("PUT", ONE)).toMatchObject({ status: 400, detail: "A JSON body is required." });
     expect(await send("POST", LIST, { headers: { "content-type": JSON_TYPE } })).toMatchObject({ status: 400 });
   });
 
-  test("a runtime body may be missing or carry more than we know", async () => {
+  test("accepts a missing body and unknown fields for runtime requests", async () => {
     const session = { "x-session-id": "s" };
     expect((await send("POST", "/mcp/tools/list", { headers: session })).status).toBe(200);
     const body = '{"name":"t","_meta":{"a":1}}';
     expect((await sendJson("POST", "/mcp/tools/call", body)).status).toBe(200);
   });
 
-  test("a Content-Type without a body is ignored", async () => {
+  test("ignores Content-Type when the request has no body", async () => {
     for (const type of [JSON_TYPE, "text/plain"]) {
       expect((await send("GET", LIST, { headers: { "content-type": type } })).status).toBe(200);
       expect((await send("DELETE", ONE, { headers: { "content-type": type } })).status).toBe(200);
@@ -330,19 +330,19 @@ describe("bodies", () => {
     "application/json; charset=latin1",
     "application/jsonp",
     "",
-  ])("a body of type %j is 415", async (type) => {
+  ])("returns 415 for a body with the content type %j", async (type) => {
     const answer = await sendJson("POST", LIST, '{"server_type":"mcp"}', type);
     expect([answer.status, answer.detail]).toEqual([415, "Content-Type must be application/json."]);
   });
 
   test.each(["application/json; charset=utf-8", 'application/json;charset="UTF-8"', "Application/JSON"])(
-    "a body of type %s is read",
+    "accepts a body with the content type %s",
     async (type) => {
       expect((await sendJson("POST", LIST, '{"server_type":"mcp"}', type)).status).toBe(201);
     },
   );
 
-  test("gzip is understood, other encodings are 415, broken gzip is 400", async () => {
+  test("accepts gzip, and returns 415 for other encodings and 400 for invalid gzip", async () => {
     const encoded = (encoding: string, body: Uint8Array<ArrayBuffer>) =>
       send("POST", LIST, { body, headers: { "content-type": JSON_TYPE, "content-encoding": encoding } });
     const zipped = new Uint8Array(gzipSync('{"server_type":"mcp"}'));
@@ -354,7 +354,7 @@ describe("bodies", () => {
     });
   });
 
-  test("a gzip bomb is 413", async () => {
+  test("returns 413 for a gzip bomb", async () => {
     const body = new Uint8Array(gzipSync(Buffer.alloc(200 * 1024 * 1024, 0x20)));
     const answer = await send("POST", LIST, {
       body,
@@ -363,7 +363,7 @@ describe("bodies", () => {
     expect(answer.status).toBe(413);
   });
 
-  test("a body beyond 1 MiB is 413, announced or not; the runtime takes 4 MiB", async () => {
+  test("returns 413 for a body over 1 MiB with or without Content-Length, and accepts 4 MiB for runtime requests", async () => {
     const large = JSON.stringify({ name: "x".repeat(1024 * 1024) });
     expect(await sendJson("POST", LIST, large)).toMatchObject({
       status: 413,
@@ -383,7 +383,7 @@ describe("bodies", () => {
   });
 });
 
-describe("errors", () => {
+describe("REST errors", () => {
   test.each([
     ["404", 404, "MCP server 404 not found or not accessible"],
     ["409", 409, "It changed meanwhile."],
@@ -393,16 +393,16 @@ describe("errors", () => {
     ["500", 500, "Failed to get MCP server details: internal error"],
     ["501", 500, "Failed to get MCP server details: the database did not answer"],
     ["503", 503, "Come back."],
-  ])("a failure of kind %s has its status and text", async (id, status, detail) => {
+  ])("error %s returns its status and text", async (id, status, detail) => {
     expect(await send("GET", `${LIST}/${id}`)).toMatchObject({ status, detail });
   });
 
-  test("Retry-After is whole seconds, rounded up", async () => {
+  test("Retry-After is in whole seconds, rounded up", async () => {
     expect((await send("GET", `${LIST}/429`)).headers.get("retry-after")).toBe("3");
     expect((await send("GET", `${LIST}/404`)).headers.get("retry-after")).toBeNull();
   });
 
-  test("logs an unexpected error once and does not disclose it", async () => {
+  test("logs an unexpected error once and does not disclose it to the client", async () => {
     server.logged.length = 0;
     expect((await send("GET", `${LIST}/500`)).text).not.toContain("hunter2");
     expect(server.logged).toMatchObject([
@@ -412,13 +412,13 @@ describe("errors", () => {
 });
 
 describe("server-sent events", () => {
-  test("each message is an event under its name", async () => {
+  test("sends each message as an event with its name", async () => {
     const answer = await send("GET", `${LIST}/1/events`);
     expect(answer.headers.get("content-type")).toBe("text/event-stream");
     expect(answer.text).toMatch(/^event: snapshot\ndata: \{"event":"snapshot","connections":\[\{"id":7,.*\}\]\}\n\n$/);
   });
 
-  test("a failure before the first event is an ordinary error, afterwards an error event", async () => {
+  test("an error before the first event returns an ordinary error response, and a later error returns an error event", async () => {
     expect(await send("GET", `${LIST}/404/events`)).toMatchObject({
       status: 404,
       detail: "MCP server 404 not found or not accessible",
@@ -430,13 +430,13 @@ describe("server-sent events", () => {
     );
   });
 
-  test("HEAD answers with the headers alone", async () => {
+  test("HEAD returns only the headers of the stream", async () => {
     const answer = await send("HEAD", `${LIST}/events`);
     expect([answer.status, answer.text, answer.headers.get("content-type")]).toEqual([200, "", "text/event-stream"]);
     expect(server.seen.requests).toEqual([]);
   });
 
-  test("the account's stream wins over a connection named events", async () => {
+  test("/mcp-servers/events is the stream of the account, not a connection with the ID events", async () => {
     const caller = new AbortController();
     const response = await fetch(`${server.url}${LIST}/events`, {
       headers: { authorization: AUTH },

@@ -9,12 +9,12 @@ test.each([
   ["2026-07-01T09:00Z", "2026-07-01T09:00:00.000Z"],
   ["2026-07-01T09:00:00+02:00", "2026-07-01T07:00:00.000Z"],
   ["2026-07-01T09:00:00.123456789Z", "2026-07-01T09:00:00.123Z"],
-])("REST reads %s", (text, time) => {
+])("REST parses the timestamp %s", (text, time) => {
   expect(parseTimestamp("since", text).toISOString()).toBe(time);
 });
 
 test.each(["", "yesterday", "2026-02-30", "2026-07-01T09:00:00", "2026-07-01T25:00:00Z", "2026-07-01 09:00:00Z", "1"])(
-  "REST rejects the time %j and names the field",
+  "REST rejects the timestamp %j and names the field",
   (text) => {
     expect(() => parseTimestamp("since", text)).toThrow(
       expect.objectContaining({ kind: "invalid", field: "since" }) as Error,
@@ -22,7 +22,7 @@ test.each(["", "yesterday", "2026-02-30", "2026-07-01T09:00:00", "2026-07-01T25:
   },
 );
 
-test("a message's time becomes a date, an absent one stays absent", () => {
+test("converts a timestamp of a message to a date, and keeps an absent timestamp absent", () => {
   const since = create(TimestampSchema, { seconds: 1n, nanos: 2_000_000 });
   expect(fromWireRange({ since })).toEqual({ since: new Date(1_002), until: undefined });
 });
@@ -30,9 +30,9 @@ test("a message's time becomes a date, an absent one stays absent", () => {
 test.each([
   ["after 9999", { seconds: 253_402_300_800n, nanos: 0 }],
   ["before 0001", { seconds: -62_135_596_801n, nanos: 0 }],
-  ["of negative nanoseconds", { seconds: 0n, nanos: -1 }],
-  ["of a whole second of nanoseconds", { seconds: 0n, nanos: 1_000_000_000 }],
-])("rejects a time %s", (_title, fields) => {
+  ["with negative nanoseconds", { seconds: 0n, nanos: -1 }],
+  ["with a full second of nanoseconds", { seconds: 0n, nanos: 1_000_000_000 }],
+])("rejects a timestamp %s", (_title, fields) => {
   expect(() => fromWireTimestamp("until", create(TimestampSchema, fields))).toThrow(
     expect.objectContaining({ kind: "invalid", field: "until" }) as Error,
   );

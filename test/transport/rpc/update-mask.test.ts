@@ -8,7 +8,7 @@ import { fromUpdateClientRequest } from "../../../src/transport/rpc/mappers/oaut
 
 type Update = Parameters<typeof create<typeof UpdateConnectionRequestSchema>>[1];
 
-/** The fields that a request changes, without those that stay. */
+/** Returns the fields that a request changes. */
 function changed(update: Update): object {
   const change = fromUpdateRequest(create(UpdateConnectionRequestSchema, update));
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
@@ -23,7 +23,7 @@ function messageOf(act: () => unknown): string {
   throw new Error("nothing was thrown");
 }
 
-test("applies the fields that are present if there is no mask", () => {
+test("applies the fields that are present if the request has no mask", () => {
   expect(changed({ name: "", agentEnabled: false, disabledTools: [3] })).toEqual({
     name: "",
     agentEnabled: false,
@@ -45,22 +45,22 @@ test("applies all fields that are present, and empty lists, for the mask *", () 
   expect(changed({ name: "a", updateMask: { paths: ["*"] } })).toEqual({ name: "a", disabledTools: [] });
 });
 
-test("changes nothing for an empty mask, which is that of an empty REST body", () => {
+test("changes nothing for an empty mask, which an empty REST body produces", () => {
   expect(changed({ name: "a", updateMask: { paths: [] } })).toEqual({});
 });
 
 test.each<readonly [title: string, field: string, update: Update]>([
   ["no field and no mask", "update_mask", {}],
   ["an empty list and no mask", "update_mask", { disabledTools: [] }],
-  ["* beside a field", "update_mask", { name: "a", updateMask: { paths: ["*", "name"] } }],
+  ["* together with a field", "update_mask", { name: "a", updateMask: { paths: ["*", "name"] } }],
   ["an unknown field in the mask", "update_mask", { updateMask: { paths: ["created_at"] } }],
-  ["a name that every object has in the mask", "update_mask", { updateMask: { paths: ["constructor"] } }],
+  ["an inherited property of every object in the mask", "update_mask", { updateMask: { paths: ["constructor"] } }],
   ["a field in the mask that is not supplied", "name", { updateMask: { paths: ["name"] } }],
 ])("rejects %s", (_title, field, update) => {
   expect(() => changed(update)).toThrow(expect.objectContaining({ kind: "invalid", field }) as Error);
 });
 
-test("the contract lists every field that a mask may name", () => {
+test("the contract lists every field that the mask accepts", () => {
   const documented = readComments().get("UpdateConnectionRequest.update_mask") ?? "";
   const [, list = ""] = /to change: (.*)\. To clear/.exec(messageOf(() => changed({}))) ?? [];
   expect(list.split(", ")).toEqual([...documented.matchAll(/`([a-z0-9_]+)`/g)].map(([, name]) => name));

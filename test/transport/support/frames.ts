@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { openSocket } from "./raw.ts";
 
-/** What opens an HTTP/2 connection (RFC 9113 §3.4). */
+/** Connection preface of an HTTP/2 client (RFC 9113 §3.4). */
 export const PREFACE: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /** Frame types (RFC 9113 §6). */
@@ -16,12 +16,12 @@ export const FRAME = {
   continuation: 9,
 } as const;
 
-/** Flags of HEADERS and DATA. */
+/** Flag of HEADERS and DATA frames. */
 export const END_STREAM = 1;
-/** Flag of HEADERS and CONTINUATION. */
+/** Flag of HEADERS and CONTINUATION frames. */
 export const END_HEADERS = 4;
 
-/** One frame as it goes over the wire. */
+/** Encodes one frame. */
 export function frame(type: number, flags: number, stream: number, payload: Uint8Array = new Uint8Array()): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
@@ -38,27 +38,27 @@ function literal(text: string): Buffer {
   return Buffer.concat([Buffer.of(127, (rest & 127) | 128, (rest >> 7) | 0), bytes]);
 }
 
-/** A header that the peer is not to remember (HPACK, RFC 7541 §6.2.2). */
+/** Encodes a header that the peer does not add to its HPACK table (RFC 7541 §6.2.2). */
 export function header(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.of(0), literal(name), literal(value)]);
 }
 
-/** The header block of a GET. */
+/** Returns the header block of a GET request. */
 export function get(path: string, ...more: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.of(0x82, 0x86, 0x44), literal(path), Buffer.of(0x41), literal("a"), ...more]);
 }
 
-/** A connection that speaks HTTP/2 frame by frame. */
+/** A client connection that sends and receives single HTTP/2 frames. */
 export interface FrameSocket {
   readonly socket: Socket;
-  /** Types of the frames that came, in their order. */
+  /** Types of the received frames, in order. */
   readonly received: number[];
-  /** Resolves when the peer has ended the connection. */
+  /** Resolves when the peer closes the connection. */
   readonly closed: Promise<void>;
   send(...frames: readonly Uint8Array[]): void;
 }
 
-/** Connects and says hello. */
+/** Connects and sends the preface. */
 export async function openFrames(port: number): Promise<FrameSocket> {
   const socket = await openSocket(port);
   const received: number[] = [];

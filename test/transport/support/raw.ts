@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** Opens a socket to a port of the loopback. */
+/** Opens a socket to a port on loopback. */
 export async function openSocket(port: number): Promise<Socket> {
   const socket = connect({ host: "127.0.0.1", port });
   socket.on("error", () => undefined);
@@ -8,7 +8,7 @@ export async function openSocket(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Everything that comes until the peer closes. */
+/** Returns everything that the peer sends until it closes the connection. */
 export function readToEnd(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -19,7 +19,7 @@ export function readToEnd(socket: Socket): Promise<string> {
   });
 }
 
-/** Sends text as it is and returns what comes back until the peer closes. */
+/** Sends text unchanged and returns everything that the peer sends until it closes the connection. */
 export async function sendRaw(port: number, text: string): Promise<string> {
   const socket = await openSocket(port);
   const answer = readToEnd(socket);
@@ -27,12 +27,12 @@ export async function sendRaw(port: number, text: string): Promise<string> {
   return await answer;
 }
 
-/** Resolves after a while, in milliseconds. */
+/** Resolves after the given number of milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Resolves once the condition holds; fails after five seconds. */
+/** Resolves when the condition is true; fails after five seconds. */
 export async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
     if (holds()) return;

@@ -19,13 +19,16 @@ const CONNECTION = {
   accessType: "read",
 };
 
-/** What reached the implementation, newest last. */
+/** Requests that reached the implementation, newest last. */
 export interface Seen {
   readonly requests: object[];
   readonly signals: AbortSignal[];
 }
 
-/** An implementation of the real contract that echoes and fails on demand: it stands in for the domain in tests of transport alone. */
+/**
+ * An implementation of the real contract that echoes requests and fails on demand. It replaces the domain in tests of
+ * the transport layer.
+ */
 export function standIn(seen: Seen): TransportDeps["implementations"] {
   return {
     connection: {
@@ -206,7 +209,7 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
   };
 }
 
-/** Tokens of these tests: their scopes, separated by commas. `expired` is none. */
+/** Accepts tokens that list their scopes, separated by commas. The token `expired` is invalid. */
 export function verify(authorization: string | undefined, audiences: readonly string[]): Principal {
   if (authorization === undefined)
     throw new DomainError("unauthenticated", "Authentication credentials were not provided.", {
@@ -230,7 +233,7 @@ export function verify(authorization: string | undefined, audiences: readonly st
   };
 }
 
-/** A running stand-in. */
+/** A running test server. */
 export interface Running {
   readonly url: string;
   readonly port: number;
@@ -240,7 +243,7 @@ export interface Running {
   stop(graceMs?: number): Promise<void>;
 }
 
-/** Starts the stand-in on a free port of the loopback. */
+/** Starts the test server on a free port on loopback. */
 export async function startStandIn(
   options: Partial<TransportDeps> & {
     readonly portLimits?: Partial<PortLimits>;
