@@ -152,6 +152,28 @@ it("closes an idle session, and opens a new one for the next call", async () => 
   expect(subject.server.of("initialize")).toHaveLength(2);
 });
 
+it("keeps the sessions of several calls that take longer than a session may be idle", async () => {
+  const waiting: (() => void)[] = [];
+  const subject = await upstream(
+    {
+      "tools/call": (request, response) => {
+        const answer = (): void => wellBehaved(request, response);
+        if (waiting.length < 2) waiting.push(answer);
+        else answer();
+      },
+    },
+    { sessionIdleMs: 50 },
+  );
+  const long = [call(subject), call(subject)];
+  await subject.server.until("tools/call", 2);
+  await call(subject);
+  // The session of the third connection has expired, so idle sessions were searched for during both calls.
+  await subject.server.until("DELETE");
+  for (const answer of waiting) answer();
+  expect((await Promise.all(long)).map(textOf)).toEqual(["done", "done"]);
+  expect(subject.server.of("DELETE")).toHaveLength(1);
+});
+
 it("closes all sessions on shutdown", async () => {
   const subject = await upstream({});
   await Promise.all([call(subject), call(subject), call(subject)]);

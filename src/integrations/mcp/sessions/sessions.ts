@@ -87,8 +87,8 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
   });
   const sweep = setInterval(
     () => {
-      // Calls may take longer than a session may be idle.
-      for (const [key, { uses }] of entries.entries()) if (uses > 0) entries.get(key);
+      // Calls may take longer than a session may be idle. A copy, because `get` changes the order of the iteration.
+      for (const [key, { uses }] of [...entries.entries()]) if (uses > 0) entries.get(key);
       entries.purgeStale();
     },
     Math.min(SWEEP_MS, options.idleMs / 2),
