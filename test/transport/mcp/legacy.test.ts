@@ -66,7 +66,7 @@ describe("MCP sessions", () => {
     expect((await world.wire("/mcp", other).call("ping", {}, { headers: session })).status).toBe(404);
   });
 
-  test("rejects a session at another address than where it was opened", async () => {
+  test("rejects a session at a URL other than the URL where it was opened", async () => {
     const alone = await world.wire(`/mcp/${world.id}`).open();
     const all = await world.wire().open();
     expect((await world.wire().call("ping", {}, { headers: alone })).status).toBe(404);

@@ -78,8 +78,9 @@ function parseTokenResponse(answer: ProviderAnswer): TokenResponse {
  *
  * The provider is given requests that are made here from checked values, and its answer is read instead of sent, so nothing is
  * stored for a browser that has not been through our own pages. Mounted by `callback()` instead, it fails 65 of the 125 tests of
- * the token endpoint, such as "broken base64" (400 for 401), "a form of more than 16 KiB is 413 invalid_request", "an unknown
- * scope is 400 invalid_scope" and "HTTP/2 gets the same tokens and the same refusals": all our checks would stay in front of it.
+ * the token endpoint, such as "returns 401 invalid_client and a Basic challenge for broken base64" (400 instead), "returns 413
+ * invalid_request for a form of more than 16 KiB", "returns 400 invalid_scope for an unknown scope" and "the token endpoint
+ * returns the same tokens and errors over HTTP/2": all our checks would stay in front of it.
  * It is built again when the signing key changes.
  */
 export function createAuthorizationProvider(

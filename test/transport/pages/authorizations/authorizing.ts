@@ -34,7 +34,7 @@ export interface Owner {
   look(id: string): Promise<JsonObject>;
   /** Whether the service verified the connection's authorization. */
   isVerified(id: string): Promise<boolean>;
-  /** Calls a tool as an agent does. Returns whether the call failed, and its text. */
+  /** Calls a tool over MCP. Returns the text of the result and whether the result is an error. */
   useTool(name: string): Promise<{ readonly isError: boolean; readonly text: string }>;
 }
 
