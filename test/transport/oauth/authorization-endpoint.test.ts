@@ -211,15 +211,15 @@ describe("consent decisions", () => {
     expect(await installation.grants.list(owner.id)).toEqual([]);
   });
 
-  test.each(["missing", "from another session", "from another origin"])(
-    "rejects a consent form whose CSRF token is %s",
+  test.each(["without a CSRF token", "with the CSRF token of another session", "from another origin"])(
+    "rejects a consent form %s",
     async (kind) => {
       const form = hiddenFields((await browser.get(attempt(client).path)).text);
       form.set("decision", "approve");
       form.set("reach", "all");
       const headers: Record<string, string> = kind === "from another origin" ? { origin: "https://evil.example" } : {};
-      if (kind === "missing") form.delete("csrf_token");
-      if (kind === "from another session") {
+      if (kind === "without a CSRF token") form.delete("csrf_token");
+      if (kind === "with the CSRF token of another session") {
         const other = await logIn(installation, await installation.newAccount());
         form.set("csrf_token", hiddenFields((await other.get(attempt(client).path)).text).get("csrf_token") ?? "");
       }
