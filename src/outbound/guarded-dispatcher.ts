@@ -3,6 +3,9 @@ import { Agent, type Dispatcher } from "undici";
 import { parseAllowList } from "./allow-list.ts";
 import { createGuardedConnector } from "./guarded-connector.ts";
 
+/** As many as calls on a replica, so that the long calls of some accounts leave sockets to others. */
+const MAX_CONNECTIONS_PER_ORIGIN = 2_000;
+
 /** Allowed destinations besides public https, and limits for all outbound requests. */
 export interface GuardedDispatcherOptions {
   /** Entries of `OUTBOUND_ALLOW`, `host:port`. */
@@ -35,7 +38,7 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
     }),
     allowH2: false,
     pipelining: 1,
-    connections: options.connectionsPerOrigin ?? 128,
+    connections: options.connectionsPerOrigin ?? MAX_CONNECTIONS_PER_ORIGIN,
     maxOrigins: options.maxOrigins ?? 4_096,
     headersTimeout: options.headersTimeoutMs ?? 30_000,
     bodyTimeout: options.bodyIdleMs ?? 30_000,

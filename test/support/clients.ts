@@ -55,7 +55,8 @@ export function operationNamed(name: string): DescMethod {
   return method;
 }
 
-export function createProtocolClient(name: ProtocolName, url: string): ProtocolClient {
+/** RPC calls have the deadline `timeoutMs`, in milliseconds. */
+export function createProtocolClient(name: ProtocolName, url: string, timeoutMs?: number): ProtocolClient {
   const transport = transportOf(name, url);
   return {
     name,
@@ -64,7 +65,9 @@ export function createProtocolClient(name: ProtocolName, url: string): ProtocolC
       const method = operationNamed(operation);
       const sent = new Headers(headers);
       if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
-      return transport === undefined ? callRest(url, method, input, sent) : callRpc(transport, method, input, sent);
+      return transport === undefined
+        ? callRest(url, method, input, sent)
+        : callRpc(transport, method, input, sent, timeoutMs);
     },
   };
 }

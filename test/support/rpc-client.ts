@@ -10,11 +10,12 @@ export async function callRpc(
   method: DescMethod,
   input: JsonObject,
   headers: Headers,
+  timeoutMs = 20_000,
 ): Promise<Outcome> {
   const message = fromJson(method.input, input);
   try {
     if (method.methodKind === "unary") {
-      const answer = await transport.unary({ ...method, methodKind: "unary" }, undefined, 20_000, headers, message);
+      const answer = await transport.unary({ ...method, methodKind: "unary" }, undefined, timeoutMs, headers, message);
       return {
         status: "ok",
         body: print(method, answer.message),
