@@ -72,6 +72,8 @@ async function through(method: string, path: string, status: number, sent: Sent 
 
 const COLLECTION = "/api/v1/mcp-servers";
 const DETAIL = { detail: expect.any(String), code: expect.any(String) };
+/** A 400 also names the field. */
+const INVALID = { ...DETAIL, field: expect.any(String) };
 
 test("a complete scenario between a client and the service does not violate the contract", async () => {
   expect(await through("GET", COLLECTION, 200)).toEqual({ success: true, data: [] });
@@ -150,11 +152,11 @@ test("every error matches the contract", async () => {
 
   // The client knows unknown server types, so the contract allows them.
   expect(await through("POST", COLLECTION, 400, { body: { server_type: "nothing", configuration: {} } })).toEqual(
-    DETAIL,
+    INVALID,
   );
-  expect(await through("POST", COLLECTION, 400, { body: { server_type: "mcp", configuration: {} } })).toEqual(DETAIL);
-  expect(await through("PUT", one, 400, { body: { connection_id: "999999" } })).toEqual(DETAIL);
-  expect(await through("POST", "/mcp/tools/list", 400, { headers, body: { cursor: "nonsense" } })).toEqual(DETAIL);
+  expect(await through("POST", COLLECTION, 400, { body: { server_type: "mcp", configuration: {} } })).toEqual(INVALID);
+  expect(await through("PUT", one, 400, { body: { connection_id: "999999" } })).toEqual(INVALID);
+  expect(await through("POST", "/mcp/tools/list", 400, { headers, body: { cursor: "nonsense" } })).toEqual(INVALID);
 
   const wrong = "eyJhbGciOiJub25lIn0.e30.x";
   const everything: readonly [string, string, JsonValue?][] = [

@@ -138,8 +138,9 @@ describe("a grant for selected connections", () => {
   test("returns 404 for other connections when they are read, changed, deleted or listed by id", async () => {
     for (const api of createProtocolClients(service.url)) {
       for (const operation of ["GetConnection", "UpdateConnection", "DeleteConnection", "ListConnectionTools"]) {
-        const theirs = await api.call(operation, { token, input: { server_id: first } });
-        const missing = await api.call(operation, { token, input: { server_id: foreign } });
+        const change = operation === "UpdateConnection" ? { name: "Renamed" } : {};
+        const theirs = await api.call(operation, { token, input: { server_id: first, ...change } });
+        const missing = await api.call(operation, { token, input: { server_id: foreign, ...change } });
         expect([operation, theirs.message.replace(first, "…")]).toEqual([
           operation,
           missing.message.replace(foreign, "…"),

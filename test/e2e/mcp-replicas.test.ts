@@ -143,7 +143,7 @@ test("sends a change on one replica once to streams on the other, and only if it
     body: { jsonrpc: "2.0", id: "sub", method: "subscriptions/listen", params: listenParams },
   });
 
-  await owner.call("UpdateConnection", { server_id: id, name: "Another name" });
+  await owner.call("UpdateConnection", { server_id: id, description: "Another description" });
   await sleep(500);
   expect([...stream.messages, ...modern.messages].filter(isListChanged)).toEqual([]);
 

@@ -98,14 +98,22 @@ test("accepts the scheme in any case", async () => {
 
 test("distinguishes missing credentials from invalid ones", async () => {
   const token = await installation.token(client);
-  for (const nothing of [undefined, "", token, `Basic ${token}`, "Bearer", "Bearer ", `Token ${"x".repeat(9_000)}`])
+  for (const nothing of [
+    undefined,
+    "",
+    token,
+    `Basic ${token}`,
+    "Bearer",
+    "Bearer ",
+    `Bearer\t${token}`,
+    `Token ${"x".repeat(9_000)}`,
+  ])
     expect(await refusal(nothing)).toBe("Authentication credentials were not provided.");
 });
 
 describe("rejects an Authorization header that is not a bearer token", () => {
   const cases: Readonly<Record<string, (token: string) => string>> = {
     "two spaces": (token) => `Bearer  ${token}`,
-    "a tab": (token) => `Bearer\t${token}`,
     "a space at the end": (token) => `Bearer ${token} `,
     "a line break at the end": (token) => `Bearer ${token}\n`,
     "two tokens": (token) => `Bearer ${token}, Bearer ${token}`,

@@ -231,7 +231,7 @@ describe("rejects before the login", () => {
     {
       title: "no authorization_endpoint",
       arrange: without("authorization_endpoint"),
-      says: "no authorization endpoint",
+      says: "names no authorization_endpoint",
     },
     { title: "no token_endpoint", arrange: without("token_endpoint"), says: "names no token_endpoint" },
     { title: "no PKCE methods", arrange: without("code_challenge_methods_supported"), says: "PKCE with S256" },
