@@ -46,7 +46,7 @@ export async function runOpenHttp1(job: Extract<Job, { kind: "open-http1" }>): P
     });
   };
   const sendDue = (dueAt: number): void => {
-    const connection = idle.pop() ?? (opened < job.connections ? open() : undefined);
+    const connection = idle.shift() ?? (opened < job.connections ? open() : undefined);
     if (connection === undefined) late.push(dueAt);
     else send(connection, dueAt);
   };
