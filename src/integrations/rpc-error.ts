@@ -1,7 +1,10 @@
 import { DomainError } from "../domain-error.ts";
 import type { JsonValue } from "../json.ts";
 
-const INVALID_PARAMS = -32602;
+/** Error codes of JSON-RPC 2.0, section 5.1. */
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
 
 /**
  * An upstream's JSON-RPC error, passed unchanged to MCP clients. A tool's failure is a result with `isError` instead;

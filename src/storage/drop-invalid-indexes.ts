@@ -1,7 +1,5 @@
-import type { Constructor } from "@mikro-orm/core";
 import type { Migration } from "@mikro-orm/migrations";
 import type pg from "pg";
-import type { Orm } from "./orm.ts";
 
 const CONCURRENT_INDEX = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(?<name>\w+)/i;
 
@@ -9,8 +7,7 @@ const CONCURRENT_INDEX = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s
  * Drops the indexes that an interrupted run of this migration left invalid. PostgreSQL keeps them up to date but never reads
  * them, and `if not exists` would accept them as finished.
  */
-export async function dropInvalidIndexes(orm: Orm, client: pg.Client, type: Constructor<Migration>): Promise<void> {
-  const migration = new type(orm.em.getDriver(), orm.config);
+export async function dropInvalidIndexes(client: pg.Client, migration: Migration): Promise<void> {
   await migration.up();
   const statements = migration.getQueries().filter((query) => typeof query === "string");
   const names = statements.flatMap((sql) => CONCURRENT_INDEX.exec(sql)?.groups?.["name"] ?? []);

@@ -78,12 +78,13 @@ function lockRefused(name: string | undefined, cause: unknown): Error {
 
 async function runOne(orm: Orm, migrator: Migrator, run: MigrationRun, name: string): Promise<void> {
   const { client, log, migrations } = run;
-  const migration = migrations.find((one) => one.name === name);
-  if (migration === undefined) throw new Error(`the migration ${name} has no file`);
-  const isTransactional = new migration.class(orm.em.getDriver(), orm.config).isTransactional();
+  const known = migrations.find((one) => one.name === name);
+  if (known === undefined) throw new Error(`the migration ${name} has no file`);
+  const migration = new known.class(orm.em.getDriver(), orm.config);
+  const isTransactional = migration.isTransactional();
   // Building an index concurrently waits for old transactions, but delays nobody.
   await client.query(`set lock_timeout = ${isTransactional ? LOCK_TIMEOUT_MS : 0}`);
-  if (!isTransactional) await dropInvalidIndexes(orm, client, migration.class);
+  if (!isTransactional) await dropInvalidIndexes(client, migration);
   // Also makes an upgrade that skips a version possible: there, no replica has worked on the backfills.
   if (requiredBy(name) !== undefined) await finishBackfills(orm);
   const startedAt = performance.now();

@@ -144,7 +144,7 @@ it("100 long calls do not delay other requests or other accounts", async () => {
       .catch(() => undefined);
   const long = [...Array.from({ length: 64 }, () => start(first)), ...Array.from({ length: 36 }, () => start(second))];
   const running = (): number => upstreams.reduce((sum, upstream) => sum + upstream.running(), 0);
-  await until(async () => running() === 100, { what: "100 calls are in flight" });
+  await until(async () => running() === 100, { what: "100 calls run" });
 
   const refused = await wire.call("tools/call", { name: `work__${second}`, arguments: { ms: 1 } }, { headers });
   expect(textOf(refused.last.result)).toContain("the account is limited to 100");
@@ -163,7 +163,7 @@ it("on shutdown the service waits for calls up to its limit and then ends them w
   const wire = createWire(service.url, token);
   const [id = ""] = ids;
   const [short, long] = [callLegacy(wire, id, { ms: 800 }), callLegacy(wire, id, { ms: 30_000 })];
-  await until(async () => (upstreams[0]?.running() ?? 0) === 2, { what: "both calls are in flight" });
+  await until(async () => (upstreams[0]?.running() ?? 0) === 2, { what: "both calls run" });
   const stopped = service.stop();
   expect(textOf((await short).last.result)).toBe("worked for 800 ms");
   expect((await long).last).toMatchObject({

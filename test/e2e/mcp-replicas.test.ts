@@ -275,7 +275,7 @@ test("a session over several connections continues after a connection and its ca
   const calls = [here, there].map((wire) =>
     wire.call("tools/call", { name: `wait__${deleted}` }, { headers: session }),
   );
-  await until(async () => slow.running() === 2, { what: "calls over both replicas are in flight" });
+  await until(async () => slow.running() === 2, { what: "calls run over both replicas" });
 
   await owner.call("DeleteConnection", { server_id: deleted });
   for (const call of calls) {

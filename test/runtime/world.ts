@@ -147,7 +147,7 @@ export async function createWorld(
     idleSeconds?: number;
     /** How long a call may take. */
     times?: Partial<CallTimes>;
-    /** Limits of calls in flight per connection and per account. */
+    /** Limits of running calls per connection and per account. */
     maxInFlight?: number;
     maxOfAccount?: number;
     now?: () => number;

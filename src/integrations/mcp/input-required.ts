@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { type InputRequired, type RelayedClient, unsupportedRequest } from "../relayed-client.ts";
-import { RpcError } from "../rpc-error.ts";
+import { INTERNAL_ERROR, INVALID_PARAMS, RpcError } from "../rpc-error.ts";
 
-const INVALID_PARAMS = -32602;
-const INTERNAL_ERROR = -32603;
 /** How often an upstream may ask during one request. */
 const MAX_ROUNDS = 20;
 

@@ -1,16 +1,16 @@
 import type { Connection } from "../../connections/connection.ts";
 
-/** Upstream calls in flight through one connection. */
+/** Running upstream calls of one connection. */
 export const MAX_CALLS_PER_CONNECTION = 64;
-/** Upstream calls in flight of one account on one replica (DESIGN §8). */
+/** Running upstream calls of one account on one replica (DESIGN §8). */
 export const MAX_CALLS_PER_ACCOUNT = 100;
-/** Upstream calls in flight on one replica. */
+/** Running upstream calls on one replica. */
 export const MAX_CALLS = 2_000;
 
 type Called = Pick<Connection, "id" | "accountId" | "name">;
 
 /**
- * Limits the upstream calls in flight per connection, per account and in all, so that neither a slow upstream nor a
+ * Limits the running upstream calls per connection, per account and in all, so that neither a slow upstream nor a
  * busy account can block others. An account may start another call while it has fewer than are free, so an account
  * without calls always can.
  */

@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain-error.ts";
 import type { ClientAnswer, RequestToClient } from "../../integrations/relayed-client.ts";
-import { RpcError } from "../../integrations/rpc-error.ts";
+import { INVALID_PARAMS, RpcError } from "../../integrations/rpc-error.ts";
 import { isJsonObject, parseJson, printJson, type JsonObject, type JsonValue } from "../../json.ts";
 import { createRelayAddress, type RelayMessages } from "./relay-messages.ts";
 
@@ -9,7 +9,6 @@ const RESUMED_WITHIN_MS = 600_000;
 /** Milliseconds in which further requests of the upstream join the first, so that the client is asked once. */
 const JOIN_MS = 25;
 
-const INVALID_PARAMS = -32602;
 const MAX_DEPTH = 64;
 
 /** How far a call has come: finished with a response, or waiting for answers of its client. */

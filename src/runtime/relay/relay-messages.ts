@@ -42,8 +42,7 @@ export function createRelayMessages(deps: RelayMessagesDeps): RelayMessages {
 
   async function take(receiver: Receiver, name: RelayMessageName): Promise<void> {
     const text = await store.take(receiver.accountId, name);
-    // The receiver may have stopped meanwhile; its sender is told that the message was taken, which the receiver's
-    // end explains.
+    // The sender has learned that the message was taken, even if the receiver has stopped and ignores it.
     if (text !== undefined) receiver.onMessage(text);
   }
 

@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Principal } from "../../identity/principal.ts";
-import { RpcError } from "../../integrations/rpc-error.ts";
+import { INVALID_PARAMS, RpcError } from "../../integrations/rpc-error.ts";
 import { isJsonObject, parseJson, printInKeyOrder, type JsonObject, type JsonValue } from "../../json.ts";
 
 /** Seconds that a client may take to answer. */
 const LIFETIME_SECONDS = 3_600;
-
-const INVALID_PARAMS = -32602;
 
 /** Encrypts text so that only the same account and binding can open it. */
 export interface StateSealer {

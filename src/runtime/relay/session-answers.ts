@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ClientAnswer } from "../../integrations/relayed-client.ts";
+import { INTERNAL_ERROR } from "../../integrations/rpc-error.ts";
 import { isJsonObject, parseJson, printJson, type JsonObject } from "../../json.ts";
 import { createRelayAddress, type RelayMessages } from "./relay-messages.ts";
 
 /** Milliseconds that a client with sessions may take to answer. */
 const ANSWER_WITHIN_MS = 3_600_000;
 
-const INTERNAL_ERROR = -32603;
 const ADDRESS = /^[A-Za-z0-9_-]{22}$/;
 
 /** The session whose client is asked. */

@@ -62,7 +62,7 @@ export function splitAliasName(name: string): { readonly alias: string; readonly
 
 /** Returns `name__<connection id>` with at most 64 units; only the name is shortened. */
 export function qualifyToolName(name: string, connectionId: number): string {
-  const suffix = `__${connectionId}`;
+  const suffix = `${SEPARATOR}${connectionId}`;
   return fitToolName(name, MAX_TOOL_NAME_LENGTH - suffix.length) + suffix;
 }
 

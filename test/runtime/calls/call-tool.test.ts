@@ -219,7 +219,7 @@ describe("a tool call", () => {
     expect(await outcomes(connection.id)).toEqual(["cancelled", "cancelled"]);
   });
 
-  it("is rejected when its connection has too many calls in flight, while other connections work", async () => {
+  it("is rejected when its connection has too many running calls, while other connections work", async () => {
     const { me, session, account, connection } = await setUp(["echo"]);
     const other = await world.connect(account, ["get_other"]);
     const finish: (() => void)[] = [];

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { printJson, type JsonValue } from "../../../json.ts";
 import { elementsOf, memberOf } from "../../../json-text.ts";
+import { METHOD_NOT_FOUND } from "../../rpc-error.ts";
 import type { Requester } from "../sessions/request.ts";
 import type { UpstreamSession } from "../sessions/session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
@@ -51,7 +52,7 @@ export async function listPages(
   for (let page = 0; page < maxPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const reply = await requester.request(session, { method, params, deadlineMs, signal }).catch((error: unknown) => {
-      if (error instanceof UpstreamFailure && error.kind === "rpc" && error.code === -32601) return undefined;
+      if (error instanceof UpstreamFailure && error.kind === "rpc" && error.code === METHOD_NOT_FOUND) return undefined;
       throw error;
     });
     if (reply === undefined) break;

@@ -1,13 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import { retryAfterMs } from "../../retry-after.ts";
+import { METHOD_NOT_FOUND } from "../../rpc-error.ts";
 import type { Scrubber } from "../../scrub.ts";
 import { quote, type Endpoint } from "../http/endpoint.ts";
 import type { McpAnswer } from "../http/mcp-exchange.ts";
 import { errorCodeOf } from "./json-rpc.ts";
 import type { UpstreamSession } from "./session.ts";
 import { UpstreamFailure, type RpcAnswer } from "../failures/upstream-failure.ts";
-
-const METHOD_NOT_FOUND = -32601;
 
 /** 2026-07-28: header mismatch and unsupported version. */
 const REVISION_CODES: readonly (number | undefined)[] = [-32020, -32022];

@@ -1,13 +1,11 @@
 import type { JsonObject, JsonValue } from "../../../json.ts";
 import { type ClientAnswer, type RelayedClient, unsupportedRequest } from "../../relayed-client.ts";
+import { INTERNAL_ERROR, METHOD_NOT_FOUND } from "../../rpc-error.ts";
 
 /** Requests of a server answered per stream and period; more could make the client send without end. */
 const MAX_SERVER_REQUESTS = 32;
 /** In milliseconds; a notification stream may stay open for days. */
 const SERVER_REQUESTS_MS = 10_000;
-
-const INTERNAL_ERROR = -32603;
-const METHOD_NOT_FOUND = -32601;
 
 /** The requests that a server sends on one stream. */
 export interface ServerRequests {
