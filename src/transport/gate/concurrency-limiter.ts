@@ -15,9 +15,9 @@ export interface ConcurrencyLimits {
  * half of the slots, two get a third each, and a new account always finds one. Waiting requests are admitted round-robin by
  * account. When the waiting room is full, the newest request of the longest queue is refused.
  *
- * While several accounts are active, an account starts only a few requests in one turn of the event loop, so that a flood
- * does not delay others by the time it takes to run; and refusals are sent late, so that a client that repeats a refused
- * request at once does not spend the time of the others.
+ * An account starts a limited number of requests in one turn of the event loop, and only a few while several accounts are
+ * active, so that a flood does not delay others by the time it takes to run. While several accounts are active, refusals
+ * are sent late, so that a client that repeats a refused request at once does not spend the time of the others.
  */
 export interface ConcurrencyLimiter {
   /** Rejects with `unavailable` when the account's next request would be refused; a handler asks before it reads a body. */
@@ -40,15 +40,23 @@ interface WaitingRequest {
 /** The slots and waiting requests of one account. */
 interface Usage {
   inFlight: number;
-  /** Requests started in the current turn of the event loop. Counted only while several accounts are active. */
+  /** Requests started in the current turn of the event loop. */
   started: number;
   readonly waiting: WaitingRequest[];
 }
 
-/** Requests that an account starts without waiting in one turn of the event loop while other accounts are active. */
-const STARTS_AT_ONCE = 2;
-/** Waiting requests admitted in one turn of the event loop while several accounts are active. */
-const ADMISSIONS_PER_TURN = 4;
+/** Requests that start in one turn of the event loop. */
+interface Pace {
+  /** Of one account, without waiting. */
+  readonly startsAtOnce: number;
+  /** Waiting requests of all accounts. */
+  readonly admissions: number;
+}
+
+/** While several accounts are active. */
+const SHARED_PACE: Pace = { startsAtOnce: 2, admissions: 4 };
+/** While one account is active: a second one's first request then waits a few milliseconds for the turn to end. */
+const SOLE_PACE: Pace = { startsAtOnce: 32, admissions: 32 };
 /** How late a refusal is sent while several accounts are active, in milliseconds. */
 const REFUSAL_DELAY_MS = 250;
 /** Maximum number of delayed refusals; further ones are sent immediately. */
@@ -81,12 +89,13 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: Ac
     return usage;
   }
 
+  const pace = (): Pace => (activity.isShared() ? SHARED_PACE : SOLE_PACE);
+
   const hasShare = (usage: Usage): boolean => usage.inFlight < limits.maxInFlight - inFlight;
 
   function start(usage: Usage): void {
     inFlight += 1;
     usage.inFlight += 1;
-    if (!activity.isShared()) return;
     if (usage.started === 0) startedThisTurn.push(usage);
     usage.started += 1;
     scheduleTurnEnd();
@@ -97,7 +106,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: Ac
       turnEnd = undefined;
       for (const usage of startedThisTurn) usage.started = 0;
       startedThisTurn.length = 0;
-      admitWaiting(activity.isShared() ? ADMISSIONS_PER_TURN : Infinity);
+      admitWaiting(pace().admissions);
     });
   }
 
@@ -178,7 +187,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: Ac
     enter(account) {
       activity.note(account);
       const usage = usageOf(account);
-      const isPaced = usage.started >= STARTS_AT_ONCE && activity.isShared();
+      const isPaced = usage.started >= pace().startsAtOnce;
       if (usage.waiting.length === 0 && !isPaced && hasShare(usage)) {
         start(usage);
         return undefined;
@@ -198,9 +207,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: Ac
     leave(account) {
       inFlight -= 1;
       usageOf(account).inFlight -= 1;
-      if (waiting === 0) return;
-      if (activity.isShared()) scheduleTurnEnd();
-      else admitWaiting(Infinity);
+      if (waiting > 0) scheduleTurnEnd();
     },
   };
 }

@@ -120,6 +120,16 @@ describe("concurrency limiter with several active accounts", () => {
     await vi.waitFor(() => expect(admitted).toHaveLength(14));
   });
 
+  test("spreads a flood of the only account over event loop turns as well", async () => {
+    const { admitted, enter } = setUp({ maxInFlight: 512, maxWaiting: 512 });
+    enter("a", ...Array.from({ length: 100 }, (_, index) => `a${index}`));
+    expect(admitted).toHaveLength(32);
+    await turn();
+    expect(admitted).toHaveLength(64);
+    enter("b", "b0");
+    expect(admitted.at(-1)).toBe("b0");
+  });
+
   test("delays a rejection by a quarter of a second, so that immediate retries do not slow down other accounts", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { refused, enter } = setUp({ maxWaiting: 1 }, SHARED);
