@@ -43,7 +43,7 @@ const SQL_PLACES = [
   "storage/embedded-postgres.ts",
   "storage/embedded/",
   // Statements for a single database connection: session, subscriptions, transaction, health.
-  "storage/server-traits.ts",
+  "storage/pool/server-traits.ts",
   "storage/listener.ts",
   "storage/database.ts",
   "storage/transaction.ts",

@@ -8,14 +8,14 @@ import { createPersonalAccessTokens, type PersonalAccessTokens } from "../identi
 import type { RewrapSecrets } from "../identity/keys/rewrap-secrets.ts";
 import { loadSigningKeys, type SigningKeys } from "../identity/keys/signing-keys.ts";
 import type { Config } from "../config.ts";
-import { inspectAddresses } from "../storage/inspect-addresses.ts";
+import { inspectAddresses } from "../storage/pool/inspect-addresses.ts";
 import { type Database, openDatabase } from "../storage/database.ts";
 import { startEmbeddedPostgres } from "../storage/embedded-postgres.ts";
 import { openInstallation } from "../storage/installation.ts";
 import { loadOrCreateMasterKeys, parseMasterKeys } from "../storage/master-keys.ts";
 import { migrate } from "../storage/migrate.ts";
 import { rewrapSecrets } from "../storage/rewrap.ts";
-import { DIRECT } from "../storage/server-traits.ts";
+import { DIRECT } from "../storage/pool/server-traits.ts";
 import { createSealer, type Sealer } from "../storage/sealing.ts";
 import { createAccountStore } from "../storage/stores/identity/account.ts";
 import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";

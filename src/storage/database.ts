@@ -1,11 +1,11 @@
 import pg from "pg";
-import { BoundedClient, UnnamedClient } from "./bounded-client.ts";
-import { type BoundedPool, createBoundedPool } from "./bounded-pool.ts";
-import { DATABASE_BOUNDS, type DatabaseBounds } from "./bounds.ts";
+import { BoundedClient, UnnamedClient } from "./pool/bounded-client.ts";
+import { type BoundedPool, createBoundedPool } from "./pool/bounded-pool.ts";
+import { DATABASE_BOUNDS, type DatabaseBounds } from "./pool/bounds.ts";
 import { openOrm, type Orm } from "./orm.ts";
-import { createProbe, type Probe } from "./probe.ts";
-import { createReads, type Reads } from "./reads.ts";
-import { DIRECT, type ServerTraits } from "./server-traits.ts";
+import { createProbe, type Probe } from "./pool/probe.ts";
+import { createReads, type Reads } from "./pool/reads.ts";
+import { DIRECT, type ServerTraits } from "./pool/server-traits.ts";
 
 /** The service's access to its database. */
 export interface Database {

@@ -4,7 +4,7 @@ import { PgBoss, type Db } from "pg-boss";
 import type { Logger } from "pino";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Listener } from "./listener.ts";
-import type { StatementRunner } from "./reads.ts";
+import type { StatementRunner } from "./pool/reads.ts";
 import { transaction } from "./transaction.ts";
 
 /** Options of a queue. */

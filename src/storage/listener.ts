@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { BoundedClient } from "./bounded-client.ts";
+import { BoundedClient } from "./pool/bounded-client.ts";
 import { ignoreError } from "./ignore-error.ts";
 
 /** Receives the messages that replicas send with PostgreSQL's NOTIFY. */

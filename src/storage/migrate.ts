@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
-import { DATABASE_BOUNDS } from "./bounds.ts";
+import { DATABASE_BOUNDS } from "./pool/bounds.ts";
 import { ignoreError } from "./ignore-error.ts";
 import { MIGRATION_NAMES } from "./migrations/names.ts";
 import { MIGRATION_TABLE } from "./orm.ts";

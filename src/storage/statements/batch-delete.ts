@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tables } from "../orm.ts";
-import type { StatementRunner } from "../reads.ts";
+import type { StatementRunner } from "../pool/reads.ts";
 import { prepare } from "./prepare.ts";
 
 /** Rows per deletion statement, so that locks are held only briefly. */

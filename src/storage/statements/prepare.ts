@@ -8,7 +8,7 @@ import {
 } from "kysely";
 import type pg from "pg";
 import type { Tables } from "../orm.ts";
-import type { StatementResult, StatementRunner } from "../reads.ts";
+import type { StatementResult, StatementRunner } from "../pool/reads.ts";
 import { runStatement } from "../stores/run-statement.ts";
 
 /** Builds statements without a database connection. */

@@ -1,7 +1,7 @@
 import { CompiledQuery } from "kysely";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type pg from "pg";
-import type { StatementResult, StatementRunner } from "../reads.ts";
+import type { StatementResult, StatementRunner } from "../pool/reads.ts";
 import { translateDatabaseError } from "../storage-error.ts";
 
 /** A prepared statement: PostgreSQL parses and plans it once per connection under its name. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { UpstreamGrant, UpstreamGrantStore, Renewal } from "../../../integrations/oauth/grant.ts";
 import { DomainError } from "../../../domain-error.ts";
-import type { StatementRunner } from "../../reads.ts";
+import type { StatementRunner } from "../../pool/reads.ts";
 import type { Sealer } from "../../sealing.ts";
 import { errorCode } from "../../storage-error.ts";
 import {

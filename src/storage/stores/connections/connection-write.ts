@@ -21,7 +21,7 @@ import { OauthClientEntity } from "../../entities/identity/oauth-client.ts";
 import { SessionEntity } from "../../entities/sessions/session.ts";
 import { ToolListEntity } from "../../entities/tools/tool-list.ts";
 import { inTransaction, tablesOf, withEntities } from "../../orm.ts";
-import type { StatementRunner } from "../../reads.ts";
+import type { StatementRunner } from "../../pool/reads.ts";
 import type { Sealer } from "../../sealing.ts";
 import { actorParameter } from "../../statements/audited.ts";
 import { updateConnection } from "../../statements/connection.ts";

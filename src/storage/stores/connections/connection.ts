@@ -1,6 +1,6 @@
 import type { ConnectionStore } from "../../../connections/connection-store.ts";
 import { isJsonObject } from "../../../json.ts";
-import type { StatementRunner } from "../../reads.ts";
+import type { StatementRunner } from "../../pool/reads.ts";
 import * as statements from "../../statements/connection.ts";
 import { secretsPlace, toConnection } from "./connection-row.ts";
 import { createConnectionWrites, type ConnectionWriteDeps } from "./connection-write.ts";

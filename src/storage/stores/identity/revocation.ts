@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type pg from "pg";
 import type { Revocation, RevocationKind } from "../../../identity/revocations/revocation.ts";
 import { REVOCATION_CHANNEL, type RevocationStore } from "../../../identity/revocations/revocations.ts";
-import type { StatementRunner } from "../../reads.ts";
+import type { StatementRunner } from "../../pool/reads.ts";
 import { prepare } from "../../statements/prepare.ts";
 
 /** The subject of a revocation. */

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { isSilence } from "./storage-error.ts";
+import { isSilence } from "../storage-error.ts";
 
 /** Time limit for closing a connection in order, in milliseconds. */
 const GOODBYE_MS = 2_000;

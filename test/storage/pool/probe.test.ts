@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createProbe } from "../../src/storage/probe.ts";
-import { until } from "../support/until.ts";
+import { createProbe } from "../../../src/storage/pool/probe.ts";
+import { until } from "../../support/until.ts";
 
 test("concurrent callers share one probe", async () => {
   let looks = 0;

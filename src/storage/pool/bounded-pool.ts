@@ -1,7 +1,7 @@
 import pg from "pg";
 import { BoundedClient } from "./bounded-client.ts";
-import { ignoreError } from "./ignore-error.ts";
-import { isSilence } from "./storage-error.ts";
+import { ignoreError } from "../ignore-error.ts";
+import { isSilence } from "../storage-error.ts";
 
 /** A pool and the state of its connections. */
 export interface BoundedPool {

@@ -2,8 +2,8 @@ import pg from "pg";
 import { BatchingSocket } from "./batching-socket.ts";
 import { BoundedClient } from "./bounded-client.ts";
 import { DescribedQuery, type KnownColumns } from "./described-query.ts";
-import { ignoreError } from "./ignore-error.ts";
-import { isSilence } from "./storage-error.ts";
+import { ignoreError } from "../ignore-error.ts";
+import { isSilence } from "../storage-error.ts";
 
 /** What a statement returned, and how many rows it changed. */
 export type StatementResult<Row extends pg.QueryResultRow> = Pick<pg.QueryResult<Row>, "rows" | "rowCount">;

@@ -1,12 +1,12 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { inspectAddresses } from "../../src/storage/inspect-addresses.ts";
-import { openDatabase } from "../../src/storage/database.ts";
-import { DIRECT, inspectServer } from "../../src/storage/server-traits.ts";
-import { runStatement } from "../../src/storage/stores/run-statement.ts";
-import { transaction } from "../../src/storage/transaction.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { startTransactionPooler, type TransactionPooler } from "../support/transaction-pooler.ts";
+import { inspectAddresses } from "../../../src/storage/pool/inspect-addresses.ts";
+import { openDatabase } from "../../../src/storage/database.ts";
+import { DIRECT, inspectServer } from "../../../src/storage/pool/server-traits.ts";
+import { runStatement } from "../../../src/storage/stores/run-statement.ts";
+import { transaction } from "../../../src/storage/transaction.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { startTransactionPooler, type TransactionPooler } from "../../support/transaction-pooler.ts";
 
 const LOG = pino({ level: "silent" });
 const ECHO = { name: "echo", text: "select $1::integer as number" };

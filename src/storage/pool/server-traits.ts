@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { BoundedClient } from "./bounded-client.ts";
 import { DATABASE_BOUNDS } from "./bounds.ts";
-import { ignoreError } from "./ignore-error.ts";
-import { errorCode } from "./storage-error.ts";
+import { ignoreError } from "../ignore-error.ts";
+import { errorCode } from "../storage-error.ts";
 
 /** The capabilities of a database's address: PostgreSQL itself, or a pooler in front of it. */
 export interface ServerTraits {

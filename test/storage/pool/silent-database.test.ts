@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Database, openDatabase } from "../../src/storage/database.ts";
-import { transaction } from "../../src/storage/transaction.ts";
-import { runStatement } from "../../src/storage/stores/run-statement.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { startStallingProxy, type StallingProxy } from "../support/stalling-proxy.ts";
-import { until } from "../support/until.ts";
+import { type Database, openDatabase } from "../../../src/storage/database.ts";
+import { transaction } from "../../../src/storage/transaction.ts";
+import { runStatement } from "../../../src/storage/stores/run-statement.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { startStallingProxy, type StallingProxy } from "../../support/stalling-proxy.ts";
+import { until } from "../../support/until.ts";
 
 const PID = { name: "pid", text: "select pg_backend_pid() as pid", values: [] };
 const BOUNDS = { connectMs: 2_000, readMs: 500, statementMs: 1_000, maintenanceMs: 20_000, probeMs: 300 };

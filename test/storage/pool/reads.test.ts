@@ -1,8 +1,8 @@
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openDatabase, type Database } from "../../src/storage/database.ts";
-import { runStatement } from "../../src/storage/stores/run-statement.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { openDatabase, type Database } from "../../../src/storage/database.ts";
+import { runStatement } from "../../../src/storage/stores/run-statement.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 
 const ECHO = { name: "echo", text: "select $1::integer as number" };
 const PID = { name: "pid", text: "select pg_backend_pid() as pid" };

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import type { Config } from "../config.ts";
-import { ConfigError } from "../settings.ts";
+import type { Config } from "../../config.ts";
+import { ConfigError } from "../../settings.ts";
 import { inspectServer, type ServerTraits } from "./server-traits.ts";
 
 /**
