@@ -1,4 +1,5 @@
 import type { Challenge } from "./challenge.ts";
+import { findDefaultEndpoints } from "./default-endpoints.ts";
 import type { OutboundAccess } from "./fetch-metadata.ts";
 import { findResource } from "./resource-metadata.ts";
 import { describeServer, type DescribedServer } from "./server-metadata.ts";
@@ -21,7 +22,10 @@ export async function discoverServer(
   signal: AbortSignal,
 ): Promise<Discovered> {
   const resource = await findResource(url, challenge?.resourceMetadata, access, signal);
-  const described = await describeServer(resource?.authorizationServers[0] ?? url.origin, access, signal);
+  const issuer = resource?.authorizationServers[0] ?? url.origin;
+  // Only servers of 2025-03-26, which know no resource metadata, may lack metadata of their authorization server.
+  const isOldServer = resource === undefined && challenge?.resourceMetadata === undefined;
+  const described = await describeServer(issuer, access, signal, isOldServer ? findDefaultEndpoints : undefined);
   const supported = resource?.scopes?.join(" ");
   return {
     ...described,

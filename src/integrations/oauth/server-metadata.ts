@@ -19,14 +19,23 @@ const OPENID = "/.well-known/openid-configuration";
 /** Path levels at which the issuer of a login page is looked up. */
 const MAX_LOGIN_FOLDERS = 4;
 
+/** Finds a server that publishes no metadata. */
+export type FindWithoutMetadata = (
+  issuer: URL,
+  access: OutboundAccess,
+  signal: AbortSignal,
+) => Promise<DescribedServer | undefined>;
+
 /**
  * Reads authorization server metadata: RFC 8414, then OpenID with inserted path, then with prefixed path. Throws
  * TokenFailure when metadata is missing, incomplete, of another issuer, or names an address that is not allowed.
+ * `findWithout` is used only if there is no metadata at all.
  */
 export async function describeServer(
   issuer: string,
   access: OutboundAccess,
   signal: AbortSignal,
+  findWithout?: FindWithoutMetadata,
 ): Promise<DescribedServer> {
   const url = issuerUrl(issuer, access);
   const absences: string[] = [];
@@ -39,6 +48,8 @@ export async function describeServer(
     }
     absences.push(fetched.absent);
   }
+  const found = await findWithout?.(url, access, signal);
+  if (found !== undefined) return found;
   throw new TokenFailure(
     "other",
     `The authorization server ${issuer} has no metadata (${absences.join("; ")}). It must publish its metadata (RFC 8414), ` +

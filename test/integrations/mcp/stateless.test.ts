@@ -1,6 +1,6 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { INITIALIZED, json, result, startScriptedUpstream, status, type Script } from "./scripted-upstream.ts";
-import { createSubject, patient, target, textOf, tool } from "./support.ts";
+import { call, createSubject, patient, target, textOf, tool, upstream } from "./support.ts";
 import type { JsonObject } from "../../../src/json.ts";
 
 const VERSION = "2026-07-28";
@@ -56,6 +56,36 @@ describe("a server that supports the 2026-07-28 revision", () => {
   });
 });
 
+describe("a server that refuses the revision of a request", () => {
+  const refusing =
+    (supported: string[], answered: Script): Script =>
+    (request, response) => {
+      if (asked++ > 0) answered(request, response);
+      else {
+        const data = { supported, requested: VERSION };
+        const error = { code: -32022, message: "Unsupported protocol version", data };
+        json(response, { jsonrpc: "2.0", id: request.message.id, error }, 400);
+      }
+    };
+  let asked = 0;
+  beforeEach(() => (asked = 0));
+
+  it("is asked again if it lists that revision as supported", async () => {
+    const found = { resultType: "complete", supportedVersions: [VERSION], capabilities: {} };
+    const subject = await upstream({ "server/discover": refusing([VERSION], result(found)) });
+    await call(subject);
+    expect(subject.server.of("server/discover")).toHaveLength(2);
+    expect(subject.server.of("initialize")).toHaveLength(0);
+  });
+
+  it("is used in an older revision if it lists others alone", async () => {
+    const subject = await upstream({ "server/discover": refusing(["2025-11-25"], result({})) });
+    expect(textOf(await call(subject))).toBe("done");
+    expect(subject.server.of("server/discover")).toHaveLength(1);
+    expect(subject.server.of("initialize")).toHaveLength(1);
+  });
+});
+
 describe("a server that supports only the 2026-07-28 revision", () => {
   it("is verified, listed and called without sessions or cancellations", async () => {
     const subject = await modernUpstream([{ name: "work", inputSchema: { type: "object" } }]);
@@ -74,16 +104,19 @@ describe("a server that supports only the 2026-07-28 revision", () => {
       properties: {
         region: { type: "string", "x-mcp-header": "Region" },
         count: { type: "integer", "x-mcp-header": "Count" },
+        exact: { type: "integer", "x-mcp-header": "Exact" },
         absent: { type: "string", "x-mcp-header": "Absent" },
         nested: { type: "object", properties: { text: { type: "string", "x-mcp-header": "Text" } } },
       },
     };
-    const args = { region: "us-west1", count: 42, nested: { text: "line1\nline2" } };
+    const exact = JSON.rawJSON("9007199254740993");
+    const args = { region: "us-west1", count: 42, exact, nested: { text: "line1\nline2" } };
     await subject.integration.callTool(target(subject.server.url), tool("work", { inputSchema }), args, patient());
     const headers = subject.server.of("tools/call")[0]?.headers;
     expect(headers).toMatchObject({
       "mcp-param-region": "us-west1",
       "mcp-param-count": "42",
+      "mcp-param-exact": "9007199254740993",
       "mcp-param-text": "=?base64?bGluZTEKbGluZTI=?=",
     });
     expect(headers).not.toHaveProperty("mcp-param-absent");

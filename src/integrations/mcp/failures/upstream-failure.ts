@@ -31,6 +31,8 @@ export class UpstreamFailure extends Error {
   readonly code: number | undefined;
   /** For kind `rpc`: the upstream's error, secrets redacted. */
   readonly answer: RpcAnswer | undefined;
+  /** The protocol revisions that the server supports, if it refused the request's and says so. */
+  readonly supportedVersions: readonly string[];
   /** For kind `busy`: the requested wait in milliseconds, if stated. */
   readonly retryAfterMs: number | undefined;
 
@@ -41,6 +43,7 @@ export class UpstreamFailure extends Error {
       cause?: unknown;
       code?: number;
       answer?: RpcAnswer | undefined;
+      supportedVersions?: readonly string[];
       retryAfterMs?: number | undefined;
     } = {},
   ) {
@@ -49,6 +52,7 @@ export class UpstreamFailure extends Error {
     this.kind = kind;
     this.code = options.code;
     this.answer = options.answer;
+    this.supportedVersions = options.supportedVersions ?? [];
     this.retryAfterMs = options.retryAfterMs;
   }
 }

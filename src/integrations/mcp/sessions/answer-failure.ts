@@ -27,7 +27,11 @@ export function answerFailure(
   const server = `The MCP server at ${endpoint.label}`;
   const detail = errorText(error, endpoint);
   const failure = (kind: UpstreamFailure["kind"], message: string): UpstreamFailure =>
-    new UpstreamFailure(kind, message, { ...(code !== undefined && { code }), retryAfterMs: requestedWaitMs(answer) });
+    new UpstreamFailure(kind, message, {
+      ...(code !== undefined && { code }),
+      supportedVersions: supportedVersions(error),
+      retryAfterMs: requestedWaitMs(answer),
+    });
 
   if (status === 401 || status === 403) {
     if (endpoint.bearer !== undefined) {
@@ -52,6 +56,11 @@ export function answerFailure(
     return new UpstreamFailure("rpc", sentence, code === undefined ? {} : { code, answer: said });
   }
   return failure(kindOf(status), `${server} ${statusSentence(answer, detail, endpoint)}`);
+}
+
+function supportedVersions(error: JsonObject | undefined): readonly string[] {
+  const supported = isJsonObject(error?.data) ? error.data.supported : undefined;
+  return Array.isArray(supported) ? supported.filter((version) => typeof version === "string") : [];
 }
 
 function kindOf(status: number): UpstreamFailure["kind"] {

@@ -31,7 +31,7 @@ export async function openSession(
   capabilities: JsonObject = {},
 ): Promise<UpstreamSession> {
   const discoverEndMs = Math.min(deadlineMs, performance.now() + DISCOVER_TIMEOUT_MS);
-  const modern = await discover(requester, endpoint, discoverEndMs, signal);
+  const modern = await discover(requester, endpoint, discoverEndMs, signal, true);
   return modern ?? initialize(requester, endpoint, deadlineMs, signal, capabilities);
 }
 
@@ -75,7 +75,8 @@ async function discover(
   requester: Requester,
   endpoint: Endpoint,
   deadlineMs: number,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
+  mayRetry: boolean,
 ): Promise<UpstreamSession | undefined> {
   const agreed = { revision: "modern", protocolVersion: MODERN_REVISION, id: undefined } as const;
   const asking = createSession(endpoint, agreed);
@@ -86,7 +87,10 @@ async function discover(
     return isSupported ? createSession(endpoint, agreed, result) : undefined;
   } catch (error) {
     signal?.throwIfAborted();
-    if (error instanceof UpstreamFailure && FINAL.includes(error.kind)) throw error;
-    return undefined;
+    if (!(error instanceof UpstreamFailure)) return undefined;
+    if (FINAL.includes(error.kind)) throw error;
+    // Some servers refuse a revision at first and list it as supported.
+    const isListed = error.supportedVersions.includes(MODERN_REVISION);
+    return mayRetry && isListed ? discover(requester, endpoint, deadlineMs, signal, false) : undefined;
   }
 }

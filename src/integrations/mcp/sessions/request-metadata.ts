@@ -43,8 +43,9 @@ export function argumentHeaders(inputSchema: JsonObject, args: JsonObject): read
       (at, key) => (isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined),
       args,
     );
-    const isPrimitive = typeof value === "string" || typeof value === "boolean" || typeof value === "number";
-    return isPrimitive ? [`mcp-param-${header}`, encodeHeader(String(value))] : [];
+    if (typeof value === "string") return [`mcp-param-${header}`, encodeHeader(value)];
+    const isPrimitive = typeof value === "boolean" || typeof value === "number" || JSON.isRawJSON(value);
+    return isPrimitive ? [`mcp-param-${header}`, JSON.stringify(value)] : [];
   });
 }
 
