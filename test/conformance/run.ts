@@ -12,14 +12,14 @@ import { freePort } from "../support/free-port.ts";
 import { createMasterKeys, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { runAuthorizationSuite } from "./authorization.ts";
+import { type ClientRun, runClientSuite } from "./client-suite.ts";
 import { startEverythingServer, type UpstreamRevision } from "./everything-server.ts";
-import { runOAuthClientSuite } from "./oauth-suite.ts";
 import { startRoundRobin } from "./round-robin.ts";
 import { readScenarioResults, type ScenarioResult } from "./scenario-results.ts";
 
 /**
  * Runs MCP's conformance suite against two replicas behind a round robin, with an SDK server as a connection; its part
- * for authorization servers against one replica; and its part for clients that log in. Fails if the suite fails, if a
+ * for authorization servers against one replica; and its part for clients with the service as the client. Fails if the suite fails, if a
  * scenario is missing, or if a scenario has no checks. `npm run conformance` writes test/conformance/summary.md; `npm
  * run conformance -- --check` does not.
  */
@@ -31,6 +31,9 @@ const RUNS: readonly { readonly requirements: string; readonly upstream: Upstrea
   { requirements: "2025-11-25", upstream: "modern" },
   { requirements: "2026-07-28", upstream: "legacy" },
 ];
+
+/** The scenarios for clients of 2025-03-26 servers that log in. */
+const BACKCOMPAT = ["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"];
 
 const SUITE = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/dist/index.js");
 const FOLDER = new URL(".", import.meta.url).pathname;
@@ -48,8 +51,9 @@ const outcomes: Outcome[] = [];
 if (only === undefined || only === "authorization") {
   outcomes.push({ title: "authorization server", ...(await runAuthorizationSuite(SUITE)) });
 }
-if (only === undefined || only === "oauth-client") {
-  outcomes.push({ title: "client that logs in", ...(await runOAuthClientSuite(SUITE)) });
+for (const run of await clientRuns()) {
+  if (only !== undefined && only !== run.title) continue;
+  outcomes.push(await runClientSuite(SUITE, run));
 }
 for (const run of RUNS) {
   if (only !== undefined && only !== `${run.requirements}/${run.upstream}`) continue;
@@ -94,7 +98,7 @@ async function runSuite(requirements: string, revision: UpstreamRevision): Promi
       ],
     });
     const found = await readScenarioResults(results);
-    const missing = (await requiredScenarios(requirements)).filter(
+    const missing = (await requiredScenarios(requirements, "server")).filter(
       (name) => !found.some(({ scenario, passed, failed }) => scenario === name && passed + failed.length > 0),
     );
     const warnings = replicas.map((replica) => replica.output()).join("");
@@ -124,9 +128,19 @@ async function connect(publicUrl: string, upstreamUrl: string): Promise<void> {
   });
 }
 
-async function requiredScenarios(requirements: string): Promise<readonly string[]> {
+async function requiredScenarios(requirements: string, role: "server" | "client"): Promise<readonly string[]> {
   const file = new URL(`../requirements/${requirements}.yaml`, pathToFileURL(SUITE));
-  return (parse(await readFile(file, "utf8")) as { server: string[] }).server;
+  return (parse(await readFile(file, "utf8")) as Record<typeof role, string[]>)[role];
+}
+
+/** The service as a client of its upstreams: the scenarios of every revision. */
+async function clientRuns(): Promise<readonly ClientRun[]> {
+  const runs: ClientRun[] = [{ title: "client, 2025-03-26", choice: ["--suite", "backcompat"], required: BACKCOMPAT }];
+  for (const requirements of ["2025-11-25", "2026-07-28"]) {
+    const required = await requiredScenarios(requirements, "client");
+    runs.push({ title: `client, ${requirements}`, choice: ["--requirements", requirements], required });
+  }
+  return runs;
 }
 
 function summarize(all: readonly Outcome[]): string {
@@ -137,8 +151,8 @@ function summarize(all: readonly Outcome[]): string {
     "# Conformance",
     "",
     `MCP's own suite, \`@modelcontextprotocol/conformance@${version}\`, against two replicas behind a round robin, with a server`,
-    "of the SDK behind them as a connection. Written by `npm run conformance`; what may fail, and why, stands in",
-    "`expected-failures.*.yaml`.",
+    "of the SDK behind them as a connection, and with the service as the client of the suite's servers. Written by",
+    "`npm run conformance`; what may fail, and why, stands in `expected-failures.*.yaml`.",
   ];
   for (const { title, code, results, missing } of all) {
     const failing = results.filter(({ failed }) => failed.length > 0);

@@ -1,5 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { globSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 
 /** The result of one scenario. */
 export interface ScenarioResult {
@@ -19,17 +20,19 @@ interface Check {
   readonly errorMessage?: string;
 }
 
-/** Reads the results that the suite wrote: `server-<scenario>-<time>/checks.json`. */
+/** Reads the results that the suite wrote: `server-<scenario>-<time>/checks.json`, and for clients without prefix. */
 export async function readScenarioResults(folder: string): Promise<readonly ScenarioResult[]> {
-  const names = (await readdir(folder)).sort();
+  const files = globSync("**/checks.json", { cwd: folder }).sort();
   return Promise.all(
-    names.map(async (name) => {
-      const checks = JSON.parse(await readFile(join(folder, name, "checks.json"), "utf8")) as Check[];
+    files.map(async (file) => {
+      const checks = JSON.parse(await readFile(join(folder, file), "utf8")) as Check[];
       const idsOf = (status: string) => [
         ...new Set(checks.filter((check) => check.status === status).map(({ id }) => id)),
       ];
       return {
-        scenario: name.replace(/^(authorization-)?server-/, "").replace(/-\d{4}-\d{2}-\d{2}T.*$/, ""),
+        scenario: dirname(file)
+          .replace(/^(authorization-)?server-/, "")
+          .replace(/-\d{4}-\d{2}-\d{2}T.*$/, ""),
         passed: checks.filter(({ status }) => status === "SUCCESS").length,
         failed: idsOf("FAILURE"),
         warned: idsOf("WARNING"),
