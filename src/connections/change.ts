@@ -73,13 +73,13 @@ export function checkToolChangeAcceptance(word: string): ToolChangeAcceptance {
 }
 
 /** Throws `invalid`. */
-export function checkKeepContentsDays(days: number): number {
+function checkKeepContentsDays(days: number): number {
   if (Number.isInteger(days) && days >= 0 && days <= MAX_KEEP_CONTENTS_DAYS) return days;
   throw invalid("keep_contents_days", `keep_contents_days must be from 0 to ${MAX_KEEP_CONTENTS_DAYS}.`);
 }
 
 /** Throws `invalid`. */
-export function checkCallSeconds(field: "call_idle_seconds" | "call_max_seconds", seconds: number): number {
+function checkCallSeconds(field: "call_idle_seconds" | "call_max_seconds", seconds: number): number {
   if (Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_CALL_SECONDS) return seconds;
   throw invalid(field, `${field} must be from 0 to ${MAX_CALL_SECONDS}; 0 means the default of the installation.`);
 }

@@ -2,7 +2,7 @@ import { invalid } from "../domain-error.ts";
 import { isLongerThan } from "../text-length.ts";
 
 export const MAX_NAME = 255;
-export const MAX_DESCRIPTION = 2_000;
+const MAX_DESCRIPTION = 2_000;
 const MAX_KEY = 4_096;
 
 /** Throws `invalid` unless the name has 1 to 255 characters without control characters. */

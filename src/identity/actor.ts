@@ -23,7 +23,7 @@ export interface Actor extends Origin {
   readonly tokenId: string | undefined;
 }
 
-export const MAX_USER_AGENT = 200;
+const MAX_USER_AGENT = 200;
 
 const UNKNOWN_ORIGIN: Origin = { address: "", userAgent: "" };
 

@@ -36,7 +36,7 @@ function newestOf(offered: string): string {
  * last complete `keys rewrap`. To add a key, put it first and restart the replicas; remove it after `keys rewrap` has
  * replaced it everywhere. A replica with missing keys is rejected, instead of failing at the first value it cannot decrypt.
  */
-export function admitFingerprint(
+function admitFingerprint(
   remembered: string,
   offered: string,
   sealedUnder: ReadonlyMap<number, number> = new Map(),

@@ -13,7 +13,7 @@ import { errorCode } from "./storage-error.ts";
  * How long a migration waits for the lock on a table. All statements on that table queue behind the migration meanwhile, so
  * this is the longest delay that one attempt adds to a request.
  */
-export const LOCK_TIMEOUT_MS = 1_000;
+const LOCK_TIMEOUT_MS = 1_000;
 
 /** Attempts to get the locks of one migration; with their pauses they take about five minutes. */
 const MAX_ATTEMPTS = 30;

@@ -39,7 +39,7 @@ export function isSilence(error: unknown): boolean {
 }
 
 /** Whether the database was unreachable, as opposed to rejecting a statement. */
-export function isUnreachable(error: unknown): boolean {
+function isUnreachable(error: unknown): boolean {
   const code = errorCode(error);
   if (code !== undefined && (NETWORK_CODES.has(code) || PASSING_STATES.test(code))) return true;
   return error instanceof Error && BROKEN_CONNECTION.test(error.message);

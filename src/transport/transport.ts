@@ -63,7 +63,7 @@ export interface TransportLimits {
 }
 
 /** Default limits. */
-export const TRANSPORT_LIMITS: TransportLimits = {
+const TRANSPORT_LIMITS: TransportLimits = {
   calls: { maxInFlight: 64, maxWaiting: 128, maxWaitMs: 20 },
   poolCalls: { maxInFlight: 20, maxWaiting: 200, maxWaitMs: 2_000 },
   upstreamCalls: { maxInFlight: 512, maxWaiting: 1_000, maxWaitMs: 50 },

@@ -6,7 +6,7 @@ const OF_SESSION = { login: "session.login", logout: "session.logout" } as const
 const OF_ACCOUNT = { password_change: "account.change_password", identity_link: "account.link_identity" } as const;
 
 /** A login that matches no account goes to the installation's log. */
-export function toAuditEvent(event: LoginEvent): NewAuditEvent {
+function toAuditEvent(event: LoginEvent): NewAuditEvent {
   const { action, accountId, sessionId, address, userAgent } = event;
   const isOfSession = action === "login" || action === "logout";
   return {

@@ -1,11 +1,11 @@
 import type { Connection } from "../../connections/connection.ts";
 
 /** Running upstream calls of one connection. */
-export const MAX_CALLS_PER_CONNECTION = 64;
+const MAX_CALLS_PER_CONNECTION = 64;
 /** Running upstream calls of one account on one replica (DESIGN §8). */
-export const MAX_CALLS_PER_ACCOUNT = 100;
+const MAX_CALLS_PER_ACCOUNT = 100;
 /** Running upstream calls on one replica. */
-export const MAX_CALLS = 2_000;
+const MAX_CALLS = 2_000;
 
 type Called = Pick<Connection, "id" | "accountId" | "name">;
 

@@ -8,7 +8,7 @@ export type DeadlineOutcome<Result> =
   | { readonly kind: "cancelled"; readonly reason: unknown };
 
 /** The caller did not end the call, so it gets an error that says why the call ended. */
-export class CallStopped extends DomainError {
+class CallStopped extends DomainError {
   constructor() {
     super(
       "unavailable",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** In UTF-16 units. */
-export const MAX_TOOL_NAME_LENGTH = 64;
+const MAX_TOOL_NAME_LENGTH = 64;
 
 /** The longest name in a list, so that the prefix of a host fits into 64 characters. */
 const MAX_LISTED_NAME_LENGTH = 50;

@@ -35,7 +35,7 @@ export interface PortLimits {
 }
 
 /** The limits of DESIGN §8. */
-export const PORT_LIMITS: PortLimits = {
+const PORT_LIMITS: PortLimits = {
   maxHeaderBytes: 16 * 1024,
   headerTimeoutMs: 10_000,
   requestTimeoutMs: 40_000,

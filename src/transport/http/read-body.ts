@@ -14,7 +14,7 @@ export const MAX_JSON_DEPTH = 32;
 export const MAX_JSON_VALUES = 100_000;
 
 /** Maximum size in bytes of a form, and of JSON in place of a form. */
-export const MAX_FORM_BYTES = 16 * 1024;
+const MAX_FORM_BYTES = 16 * 1024;
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 

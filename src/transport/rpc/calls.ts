@@ -86,7 +86,7 @@ async function whileWaiting<Result>(
 }
 
 /** The account whose slots a call uses. Calls without a principal share one account. */
-export function accountOf({ values }: Pick<HandlerContext, "values">): string {
+function accountOf({ values }: Pick<HandlerContext, "values">): string {
   return values.get(principalKey)?.accountId ?? "";
 }
 

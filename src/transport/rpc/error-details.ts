@@ -8,7 +8,7 @@ export type ErrorDetail = ConstructorParameters<typeof ConnectError>[3] extends 
   : never;
 
 /** The domain of our reasons (`ErrorInfo.domain`). */
-export const ERROR_DOMAIN = "patchbay.dev";
+const ERROR_DOMAIN = "patchbay.dev";
 
 /**
  * The details of an RPC error: always an ErrorInfo; a BadRequest for an invalid field; a RetryInfo if waiting helps,

@@ -9,7 +9,7 @@ import {
 } from "../../../gen/proto/patchbay/v1/options_pb.ts";
 
 /** The default limit of a request body, in bytes (DESIGN §8). */
-export const DEFAULT_MAX_REQUEST_BYTES = 1024 * 1024;
+const DEFAULT_MAX_REQUEST_BYTES = 1024 * 1024;
 
 /** An RPC and what its contract declares about access, texts and limits. */
 export interface Rpc {

@@ -49,7 +49,7 @@ function formDecode(text: string): string | undefined {
 }
 
 /** Parses HTTP Basic. Returns undefined for another scheme, invalid base64, a missing colon or an empty part. */
-export function parseBasic(authorization: string | undefined): ClientCredentials | undefined {
+function parseBasic(authorization: string | undefined): ClientCredentials | undefined {
   const encoded = BASIC.exec(authorization ?? "")?.[1];
   if (encoded === undefined) return undefined;
   const text = Buffer.from(encoded, "base64").toString("utf8");

@@ -16,7 +16,7 @@ export interface ClientRequest {
 export type ReadClientRequest = (exchange: HttpExchange) => Promise<ClientRequest>;
 
 /** Parses the parameters of a form, each at most once (RFC 6749 §3.2). */
-export function parseForm(form: URLSearchParams): ReadonlyMap<string, string> {
+function parseForm(form: URLSearchParams): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   for (const [name, value] of form) {
     if (parameters.has(name)) {

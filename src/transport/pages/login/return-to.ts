@@ -2,7 +2,7 @@
 export const HOME_PATH = "/account";
 
 /** The page after logging in by default: the console. */
-export const START_PATH = "/";
+const START_PATH = "/";
 
 /**
  * A path of this site: one slash, not followed by a slash or backslash, because browsers read both as the start of a

@@ -16,7 +16,7 @@ import { readBrowserForm } from "../read-form.ts";
 import { HOME_PATH, loginAddress, parseReturnTo } from "./return-to.ts";
 
 /** Path that redirects the browser to the provider. */
-export const EXTERNAL_LOGIN_PATH = "/login/external";
+const EXTERNAL_LOGIN_PATH = "/login/external";
 /** Path of the redirect URI, to be registered with the provider. */
 export const EXTERNAL_CALLBACK_PATH = "/login/external/callback";
 

@@ -143,7 +143,7 @@ function kindOf(field: DescField): string {
 }
 
 /** The error for an unknown name. */
-export function unknownField(name: string): Error {
+function unknownField(name: string): Error {
   const shown = printableValue(name);
   return invalid(shown, `${shown} is not a known field.`);
 }
