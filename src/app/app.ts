@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "../identity/accounts/first-account.ts";
 import { startBackground } from "./background.ts";
+import { composeAgentView } from "./agent-view.ts";
 import { composeAdministration } from "./administration.ts";
 import { composeAccess } from "./access.ts";
 import { composeAuth } from "./auth.ts";
@@ -43,14 +44,11 @@ import { createRuntime } from "../runtime/runtime.ts";
 import { createSessions } from "../runtime/sessions/sessions.ts";
 import { createToolChanges } from "../runtime/tools/tool-changes.ts";
 import { createToolUse } from "../runtime/calls/tool-use.ts";
-import { createToolViews } from "../runtime/tools/tools-in-view.ts";
-import { createUpstreamFeatures } from "../runtime/upstream/upstream-features-in-view.ts";
 import { workOnBackfills } from "../storage/backfills/work-on-backfills.ts";
 import { createJobs } from "../storage/jobs.ts";
 import { createListener } from "../storage/listener.ts";
 import { createCancellationFeed } from "../storage/stores/sessions/cancellation.ts";
 import { createChangeFeed } from "../storage/stores/connections/connection-event.ts";
-import { createListingFeed } from "../storage/stores/sessions/offer-change.ts";
 import { createPurge } from "../storage/stores/connections/purge.ts";
 import { createVerificationQueue, hastenVerification } from "../storage/stores/connections/verification-queue.ts";
 import { createSessionStore } from "../storage/stores/sessions/session.ts";
@@ -164,13 +162,14 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     makeDue: (connection) => hastenVerification(orm, connection),
     onError: (error) => log.warn({ err: error }, "a key that was refused could not be made due for verification"),
   });
-  const listingFeed = await createListingFeed(orm, listener);
-  const features = createUpstreamFeatures({ connections: view, catalog, ...upstreamCalls, feed, listingFeed, log });
+  const seen = { connections: view, catalog, tools, feed, ...upstreamCalls, log };
+  const { views, features, tasks } = await composeAgentView(foundation, listener, seen);
   const toolUse = createToolUse({
     links: features,
+    tasks,
     toolSearchMode: createToolSearchMode({ settings: discovery.settingsView, ranking: discovery.ranking, validator }),
     sessions,
-    views: createToolViews({ connections: view, tools }),
+    views,
     caller: createToolCaller({
       connections: view,
       catalog,
@@ -225,6 +224,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       openStreams: createOpenStreams({ sessions, connections: view, slots: streamSlots, isTokenValid, log }),
       toolChanges,
       features,
+      tasks,
       ...(await composeRelay(foundation, listener, log)),
       serverInfo,
     },

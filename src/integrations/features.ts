@@ -45,11 +45,17 @@ export interface ListedFeature {
   readonly json: string;
 }
 
-/** A read-only MCP request. */
+/** An MCP request that may be repeated: it only reads, or repeating it has no further effect. */
 export type FeatureRequest =
   | { readonly method: "resources/read"; readonly uri: string }
   | { readonly method: "prompts/get"; readonly name: string; readonly args: JsonObject | undefined }
-  | { readonly method: "completion/complete"; readonly params: JsonObject };
+  | { readonly method: "completion/complete"; readonly params: JsonObject }
+  | TaskRequest;
+
+/** A request about a task, by the upstream's id. */
+export type TaskRequest =
+  | { readonly method: "tasks/get" | "tasks/cancel"; readonly taskId: string }
+  | { readonly method: "tasks/update"; readonly taskId: string; readonly inputResponses: JsonObject };
 
 /** A result without fields specific to a protocol revision, or the upstream's error. */
 export type FeatureAnswer =
@@ -57,7 +63,7 @@ export type FeatureAnswer =
       readonly kind: "result";
       /** The result as the server wrote it. */
       readonly json: string;
-      /** How long the server allows caching it, in milliseconds, if it says so. */
+      /** How long the server allows caching it or keeps the task, in milliseconds, if it says so. */
       readonly ttlMs: number | undefined;
     }
   | { readonly kind: "input_required"; readonly required: InputRequired }

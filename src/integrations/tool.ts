@@ -1,5 +1,6 @@
 import { printInKeyOrder, type JsonObject } from "../json.ts";
 import type { InputRequired } from "./relayed-client.ts";
+import type { UpstreamTask } from "./tasks.ts";
 
 /** The longest time that MCP clients may cache a list, in milliseconds. Listeners are notified of changes earlier. */
 export const LIST_TTL_MS = 30_000;
@@ -71,6 +72,8 @@ export interface CallResult {
   readonly json?: string;
   /** Set when the tool needs input first; then there is no content. Only for callers that set `client.input`. */
   readonly inputRequired?: InputRequired;
+  /** Set when the upstream continues the call as a task; then there is no content. Only for clients that declare tasks. */
+  readonly task?: UpstreamTask;
   /** Approximate size of the answer; internal. */
   readonly bytes?: number;
   /** Set with `isError` for upstream faults. For the history and the connection's health; internal. */

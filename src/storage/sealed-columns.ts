@@ -4,6 +4,7 @@ import { flowPlace } from "./stores/connections/authorization-request.ts";
 import { secretsPlace } from "./stores/connections/connection-row.ts";
 import { grantPlace } from "./stores/connections/sealed-grant.ts";
 import { contentsPlace } from "./stores/calls/call-contents.ts";
+import { taskPlace } from "./stores/sessions/mcp-task.ts";
 import { relayMessagePlace } from "./stores/sessions/relay-message.ts";
 import { signingKeyPlace } from "./stores/identity/signing-key.ts";
 import { upstreamClientPlace } from "./stores/integrations/upstream-client.ts";
@@ -62,6 +63,12 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     column: "sealed_text",
     key: [ACCOUNT, { name: "address", type: "text" }, ID],
     placeOf: ([accountId = "", address = "", id = ""]) => relayMessagePlace(accountId, address, id),
+  },
+  {
+    table: "mcp_task",
+    column: "sealed_state",
+    key: [ACCOUNT, ID],
+    placeOf: ([accountId = "", id = ""]) => taskPlace(accountId, id),
   },
 ];
 

@@ -28,6 +28,9 @@ import {
   type InputContext,
   type InputStep,
 } from "./input-tools.ts";
+import { isJsonObject, parseJson } from "../../src/json.ts";
+import { createModernTasks, type ModernTasks, TASKS } from "./modern-tasks.ts";
+import { TASK_TOOL_LIST } from "./task-tools.ts";
 import { ANSWERS, getPrompt, PROMPTS, readResource, RESOURCES, TOOLS } from "./everything-content.ts";
 
 /** The protocol revisions of an upstream: those with sessions, 2026-07-28, or all. */
@@ -38,6 +41,8 @@ export interface EverythingServer {
   /** `host:port`. */
   readonly host: string;
   readonly url: string;
+  /** What it does for clients of 2026-07-28. */
+  readonly modernTasks: ModernTasks;
   close(): Promise<void>;
 }
 
@@ -63,6 +68,7 @@ function createEverything(
         prompts: { listChanged: true },
         completions: {},
         logging: {},
+        extensions: { [TASKS]: {} },
       },
     },
   );
@@ -73,6 +79,7 @@ function createEverything(
     tools: [
       ...TOOLS,
       ...INPUT_TOOL_LIST,
+      ...TASK_TOOL_LIST,
       ...more(lists.tools, (name) => ({ name, description: "Came later.", inputSchema: { type: "object" } })),
     ] as (typeof TOOLS)[number][],
   }));
@@ -204,7 +211,10 @@ function createEverything(
 }
 
 /** Starts the server on a free port. */
-export async function startEverythingServer(revision: UpstreamRevision): Promise<EverythingServer> {
+export async function startEverythingServer(
+  revision: UpstreamRevision,
+  modernTasks: ModernTasks = createModernTasks(),
+): Promise<EverythingServer> {
   const lists: Lists = { tools: 0, prompts: 0 };
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const handler = createMcpHandler(() => createEverything(lists, () => handler), { legacy: "reject" });
@@ -232,10 +242,15 @@ export async function startEverythingServer(revision: UpstreamRevision): Promise
     return transport.handleRequest(request);
   }
 
+  async function serveStateless(request: Request): Promise<Response> {
+    const body = parseJson((await request.clone().text()) || "null", { maxDepth: 64 });
+    return (isJsonObject(body) ? modernTasks.answer(body) : undefined) ?? handler.fetch(request);
+  }
+
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const request = await toRequest(incoming, outgoing);
     const isLegacy = revision === "legacy" || (revision === "both" && (await isLegacyRequest(request)));
-    const response = await (isLegacy ? serveSession(request) : handler.fetch(request));
+    const response = await (isLegacy ? serveSession(request) : serveStateless(request));
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     outgoing.flushHeaders();
     for await (const chunk of response.body ?? []) outgoing.write(chunk);
@@ -253,6 +268,7 @@ export async function startEverythingServer(revision: UpstreamRevision): Promise
   return {
     host,
     url: `http://${host}/mcp`,
+    modernTasks,
     close: async () => {
       await handler.close();
       http.close();

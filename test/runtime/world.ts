@@ -224,6 +224,7 @@ export async function createWorld(
       caller,
       toolSearchMode,
       links: { withClientLinks: (_who, _connection, json) => json },
+      tasks: { create: () => Promise.reject(new Error("No tool of this world returns tasks.")) },
     });
     const toolChanges = createToolChanges({ tools: toolUse, feed, settingsFeed, log });
     const runtime = createRuntime({

@@ -129,6 +129,7 @@ describe("keys rewrap", () => {
         "call_contents.sealed": 0,
         "connection_grant.sealed_grant": 3,
         "installation.sealed_pepper": 1,
+        "mcp_task.sealed_state": 0,
         "relay_message.sealed_text": 0,
         "signing_key.sealed_private_jwk": 4,
         "upstream_client.sealed_client": 2,

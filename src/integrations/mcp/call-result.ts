@@ -1,4 +1,5 @@
 import { isJsonObject, printJson } from "../../json.ts";
+import type { UpstreamTask } from "../tasks.ts";
 import type { CallResult } from "../tool.ts";
 import type { McpReply } from "./sessions/request.ts";
 
@@ -16,4 +17,14 @@ export function readCallResult({ result, text, bytes }: McpReply): CallResult {
     json: text(),
     ...(isObject && { structuredContent }),
   };
+}
+
+/** Characters; requests for a task name it in a header. */
+const MAX_TASK_ID = 1_024;
+
+/** Reads the task that a server of 2026-07-28 returned instead of a result, or undefined. */
+export function readTask({ result, text }: McpReply): UpstreamTask | undefined {
+  const { resultType, taskId, ttlMs } = result;
+  if (resultType !== "task" || typeof taskId !== "string" || taskId.length > MAX_TASK_ID) return undefined;
+  return { id: taskId, json: text(), ttlMs: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined };
 }

@@ -16,8 +16,9 @@ import {
   NO_RATE_LIMITS,
   DEFAULT_WAIT_MS,
 } from "../upstream-rate-limiter.ts";
+import { declaresTasks } from "../tasks.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
-import { readCallResult } from "./call-result.ts";
+import { readCallResult, readTask } from "./call-result.ts";
 import { InputUnanswered, requestWithInput } from "./input-required.ts";
 import { checkMcpConfiguration, MCP_CONFIGURATION_SCHEMA } from "./configuration.ts";
 import { endpointFor, endpointOf, MCP_SECRET_PROPERTIES } from "./http/endpoint.ts";
@@ -143,8 +144,14 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
               signal,
             }),
           );
-          if (required === undefined) return readCallResult(reply);
-          return { content: [], isError: false, bytes: reply.bytes, inputRequired: required };
+          const unfinished = { content: [], isError: false, bytes: reply.bytes };
+          if (required !== undefined) return { ...unfinished, inputRequired: required };
+          const task = readTask(reply);
+          if (task === undefined) return readCallResult(reply);
+          // A client that cannot use tasks would wait for a result in vain.
+          return client !== undefined && declaresTasks(client.capabilities)
+            ? { ...unfinished, task }
+            : errorResult("The MCP server continues the call as a task, which the client of this call did not allow.");
         });
       } catch (error) {
         if (error instanceof InputUnanswered) return errorResult(error.message);

@@ -17,6 +17,7 @@ import {
   NO_NAME_OWNERS,
 } from "../tools/session-tools.ts";
 import type { Connection } from "../../connections/connection.ts";
+import type { Tasks } from "../tasks/tasks.ts";
 import type { UpstreamFeatures } from "../upstream/upstream-features.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { CallableTool, ToolView, ToolViews } from "../tools/tools-in-view.ts";
@@ -63,6 +64,7 @@ export interface ToolUseDeps {
   readonly caller: ToolCaller;
   readonly toolSearchMode: ToolSearchMode;
   readonly links: Pick<UpstreamFeatures, "withClientLinks">;
+  readonly tasks: Pick<Tasks, "create">;
 }
 
 /** A repeated call sends no query: session, view and compiled schema are cached. */
@@ -215,7 +217,12 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
         if (!isRemembered) throw unknownTool(name);
       }
       const call = { callable, args, clientId: principal.clientId, controller, relay, onSent };
-      if (refusal === undefined) return withClientLinks(principal, connection, await caller.dispatch(call));
+      if (refusal === undefined) {
+        const result = await caller.dispatch(call);
+        const { task } = result;
+        if (task === undefined) return withClientLinks(principal, connection, result);
+        return { ...result, task: { ...task, json: await deps.tasks.create(principal, callable, task, relay) } };
+      }
       caller.recordRefusal(call, refusal);
       return refusal;
     },

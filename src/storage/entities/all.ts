@@ -14,6 +14,7 @@ export { IdempotencyKeyEntity } from "./connections/idempotency-key.ts";
 export { InstallationEntity } from "./installation.ts";
 export { LoginFailureEntity } from "./identity/login-failure.ts";
 export { LoginSessionEntity } from "./identity/login-session.ts";
+export { McpTaskEntity } from "./sessions/mcp-task.ts";
 export { OauthClientEntity } from "./identity/oauth-client.ts";
 export { OauthGrantEntity } from "./identity/oauth-grant.ts";
 export { OidcPayloadEntity } from "./identity/oidc-payload.ts";

@@ -20,6 +20,8 @@ export interface ChangeStreamRequest {
   readonly wantsTools: boolean;
   /** Called for every notification, because the subscriptions of a session change. */
   readonly filter: (session: McpSession | undefined) => NotificationFilter;
+  /** Sends further notifications until the returned function is called. */
+  readonly follow: ((send: (notification: Notification) => void) => () => void) | undefined;
   /** The id of the last event that the client received on an earlier stream. */
   readonly lastEventId: string | undefined;
   /** Returns the first event. `eventId` identifies the tools that the client is assumed to know. */
@@ -92,7 +94,8 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       const tell = ({ method, params }: Notification, eventId: string | undefined): void => {
         if (isClosed || !request.isNewest()) return;
         const text = notificationText(method, mark === undefined ? params : { ...params, _meta: mark });
-        const key = typeof params.uri === "string" ? `${method} ${params.uri}` : method;
+        const subject = params.uri ?? params.taskId;
+        const key = typeof subject === "string" ? `${method} ${subject}` : method;
         queue.send(key, eventText(text, eventId));
       };
       const tellTools = (now: string): void => tell({ method: "notifications/tools/list_changed", params: {} }, now);
@@ -113,7 +116,9 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
           return request.filter(attended.session()).resourceUris;
         },
       };
-      stops.push(features.follow(principal, filter, (notification) => tell(notification, undefined)));
+      const pass = (notification: Notification): void => tell(notification, undefined);
+      stops.push(features.follow(principal, filter, pass));
+      if (request.follow !== undefined) stops.push(request.follow(pass));
     },
   };
 }

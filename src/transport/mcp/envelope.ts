@@ -25,6 +25,9 @@ const NAME_FIELDS: ReadonlyMap<string, string> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
   ["resources/read", "uri"],
+  ["tasks/get", "taskId"],
+  ["tasks/update", "taskId"],
+  ["tasks/cancel", "taskId"],
 ]);
 
 /** Whether a message belongs to a revision without sessions, according to its `_meta` or else its header. */
@@ -59,6 +62,15 @@ export function readEnvelope(exchange: HttpExchange, request: RpcRequest): Envel
   const name = params[NAME_FIELDS.get(method) ?? ""];
   if (typeof name === "string") mustMirror(exchange, "Mcp-Name", name);
   return { capabilities, logLevel: meta[`${PREFIX}logLevel`] };
+}
+
+/** Whether a client declared all of these capabilities, of extensions each one. */
+export function declaresAll(declared: JsonObject, wanted: JsonObject): boolean {
+  return Object.entries(wanted).every(([name, value]) => {
+    const own = declared[name];
+    if (name !== "extensions" || !isJsonObject(own) || !isJsonObject(value)) return own !== undefined;
+    return Object.keys(value).every((extension) => own[extension] !== undefined);
+  });
 }
 
 function mustMirror(exchange: HttpExchange, header: string, expected: string): void {

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { isJsonObject } from "../../json.ts";
 import { relayedCapabilities } from "../../integrations/relayed-client.ts";
+import { withoutTasks } from "../../integrations/tasks.ts";
 import { RequestCanceled } from "../../runtime/sessions/active-requests.ts";
 import {
   negotiateProtocolVersion,
@@ -56,12 +57,13 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     const protocolVersion = negotiateProtocolVersion(requiredText(request.params, "protocolVersion"));
     const info = parseClientInfo({ name: textOr(peer.name), version: textOr(peer.version) });
     const { capabilities: declared } = request.params;
-    const clientCapabilities = relayedCapabilities(isJsonObject(declared) ? declared : {});
+    const clientCapabilities = withoutTasks(relayedCapabilities(isJsonObject(declared) ? declared : {}));
     if (JSON.stringify(clientCapabilities).length > MAX_CAPABILITIES_LENGTH)
       throw invalidParams(`capabilities must have at most ${MAX_CAPABILITIES_LENGTH} characters.`);
     const session = await sessions.open(principal, protocolVersion, info, clientCapabilities);
     const introduction = await features.introduce(principal);
-    const capabilities = { tools: { listChanged: true }, ...introduction.capabilities };
+    const { extensions = {}, ...others } = introduction.capabilities;
+    const capabilities = { tools: { listChanged: true }, ...others, ...withoutTasks({ extensions }) };
     const { serverInfo = serving.serverInfo, instructions } = introduction;
     const result = { protocolVersion, capabilities, serverInfo, ...(instructions !== undefined && { instructions }) };
     if (exchange.isOpen) {
@@ -243,6 +245,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
         session,
         wantsTools: true,
         filter: (now) => ({ resourcesListChanged: true, promptsListChanged: true, resourceUris: urisOf(now) }),
+        follow: undefined,
         lastEventId: singleHeader(exchange, "last-event-id"),
         opening: (eventId) => openingOf(session, eventId),
         mark: undefined,

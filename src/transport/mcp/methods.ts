@@ -66,6 +66,7 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       try {
         const result = await tools.call(principal, session, name, args, { controller, relay, inspect, onSent });
         if (result.inputRequired !== undefined) throw new InputNeeded(result.inputRequired);
+        if (result.task !== undefined) return { text: result.task.json, ttlMs: undefined, resultType: "task" };
         return { text: callResultText(result, session !== undefined), ttlMs: undefined };
       } catch (thrown) {
         return { text: callResultText(unsupportedCapability(thrown, call)), ttlMs: undefined };
@@ -174,7 +175,8 @@ function unsupportedCapability(thrown: unknown, { declares }: RpcCall): CallResu
   const { data } = thrown;
   const required = isJsonObject(data) && isJsonObject(data.requiredCapabilities) ? data.requiredCapabilities : {};
   if (!declares(required)) throw thrown;
-  const names = Object.keys(required).join(", ");
+  const { extensions, ...others } = required;
+  const names = [...Object.keys(others), ...(isJsonObject(extensions) ? Object.keys(extensions) : [])].join(", ");
   return errorResult(
     `This tool asks its client for ${names}, and the client that made this call cannot answer such requests.`,
   );

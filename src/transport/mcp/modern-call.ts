@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { InputNeeded } from "../../runtime/relay/input-needed.ts";
 import type { AskWhileParked, CallStep } from "../../runtime/relay/parked-calls.ts";
 import type { StatefulRequest } from "../../runtime/relay/request-state.ts";
-import type { Envelope } from "./envelope.ts";
+import { declaresAll, type Envelope } from "./envelope.ts";
 import { errorText, resultText, type RpcRequest } from "./message.ts";
 import type { RpcMethod } from "./methods.ts";
 import { createParamHeaderCheck } from "./param-headers.ts";
@@ -36,7 +36,7 @@ interface RunContext {
 }
 
 /** Prints a result with the fields of the revision. */
-export type PrintResult = (result: RpcResult, resultType?: "complete" | "input_required") => string;
+export type PrintResult = (result: RpcResult) => string;
 
 /** Answers requests, some of which upstreams answer only after the client has given input. Never rejects. */
 export function createModernCalls(
@@ -72,8 +72,7 @@ export function createModernCalls(
           const args = params.arguments;
           checkParamHeaders(admitted.exchange, tool.definition, isJsonObject(args) ? args : {});
         },
-        declares: (wanted) =>
-          Object.keys(wanted).every((capability) => envelope.capabilities[capability] !== undefined),
+        declares: (wanted) => declaresAll(envelope.capabilities, wanted),
       });
       return { text: print(result) };
     } catch (thrown) {
@@ -152,5 +151,5 @@ function finish(reply: Reply, id: string, response: JsonValue): void {
 }
 
 function printInput(print: PrintResult, inputRequests: JsonObject, requestState: string): string {
-  return print(toResult({ inputRequests, requestState }), "input_required");
+  return print({ ...toResult({ inputRequests, requestState }), resultType: "input_required" });
 }

@@ -2,7 +2,7 @@ import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
-import { MODERN_VERSION, readEnvelope } from "./envelope.ts";
+import { type Envelope, MODERN_VERSION, readEnvelope } from "./envelope.ts";
 import { notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
 import { createModernCalls } from "./modern-call.ts";
 import { invalidParams, methodNotFound } from "./methods.ts";
@@ -10,6 +10,7 @@ import { Reply } from "./reply.ts";
 import { createModernResult, toResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
+import { acceptTasks } from "./task-subscriptions.ts";
 
 const SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId";
 const MAX_URIS = 1_000;
@@ -48,12 +49,15 @@ export function createModernHandler(serving: Serving): ModernHandler {
     return printerFor(principal)(toResult(result, LIST_TTL_MS));
   }
 
-  async function listen(admitted: Admitted, { id, params }: RpcRequest): Promise<void> {
+  async function listen(admitted: Admitted, envelope: Envelope, { id, params }: RpcRequest): Promise<void> {
     const { exchange, bearer, principal, accepted } = admitted;
     if (!accepted.events) throw new RpcFault(CODES.server, "Accept must be text/event-stream.", { httpStatus: 406 });
     if (!isJsonObject(params.notifications))
       throw invalidParams("notifications must be an object with the wanted notifications.");
-    const { acceptedFilter, filter, wantsTools } = await acceptFilter(admitted, params.notifications);
+    const { taskIds } = params.notifications;
+    const subscribed = await acceptTasks(serving.tasks, principal, envelope, taskIds);
+    const { accepted: lists, filter, wantsTools } = await acceptFilter(admitted, params.notifications);
+    const acceptedFilter = { ...lists, ...subscribed.accepted };
     const mark = { [SUBSCRIPTION_KEY]: toJson(id) };
     const acknowledged = notificationText("notifications/subscriptions/acknowledged", {
       notifications: acceptedFilter,
@@ -73,6 +77,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
       session: undefined,
       wantsTools,
       filter: () => filter,
+      follow: subscribed.follow,
       lastEventId: undefined,
       opening: () => `event: message\ndata: ${acknowledged}\n\n`,
       mark,
@@ -86,7 +91,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
   async function acceptFilter(
     { principal }: Admitted,
     filter: JsonObject,
-  ): Promise<{ acceptedFilter: JsonObject; filter: NotificationFilter; wantsTools: boolean }> {
+  ): Promise<{ accepted: JsonObject; filter: NotificationFilter; wantsTools: boolean }> {
     const { prompts, resources } = await features.capabilities(principal);
     const wantsTools = filter.toolsListChanged === true;
     const promptsListChanged = filter.promptsListChanged === true && prompts?.listChanged === true;
@@ -106,7 +111,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
     return {
       wantsTools,
       filter: { promptsListChanged, resourcesListChanged, resourceUris: new Set(resourceUris) },
-      acceptedFilter: {
+      accepted: {
         ...(wantsTools && { toolsListChanged: true }),
         ...(promptsListChanged && { promptsListChanged }),
         ...(resourcesListChanged && { resourcesListChanged }),
@@ -130,7 +135,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
         reply.finish(resultText(message.id, await discover(admitted)));
         return;
       }
-      if (message.method === "subscriptions/listen") return listen(admitted, message);
+      if (message.method === "subscriptions/listen") return listen(admitted, envelope, message);
       throw methodNotFound(message.method);
     },
   };

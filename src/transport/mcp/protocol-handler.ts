@@ -11,6 +11,7 @@ import type { ParkedCalls } from "../../runtime/relay/parked-calls.ts";
 import type { SessionAnswers } from "../../runtime/relay/session-answers.ts";
 import type { RequestStates } from "../../runtime/relay/request-state.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
+import type { Tasks } from "../../runtime/tasks/tasks.ts";
 import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
 import type { ToolUse } from "../../runtime/calls/tool-use.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
@@ -37,6 +38,7 @@ import { answerResourceMetadata, MCP_SCOPES } from "./resource-metadata.ts";
 import { CODES, requestFault, RpcFault } from "./rpc-fault.ts";
 import { CARD_PATH, CATALOG_PATH, createServerCards } from "./server-card.ts";
 import type { Admitted } from "./serving.ts";
+import { createTaskMethods } from "./task-methods.ts";
 
 /** The largest body of a POST, in bytes (DESIGN §8). */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
@@ -49,6 +51,7 @@ export interface McpDomain {
   readonly openStreams: OpenStreams;
   readonly toolChanges: ToolChanges;
   readonly features: UpstreamFeatures;
+  readonly tasks: Tasks;
   readonly requestStates: RequestStates;
   readonly parkedCalls: ParkedCalls;
   readonly sessionAnswers: SessionAnswers;
@@ -74,7 +77,8 @@ const REQUIRED_SCOPES = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mg
 export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Route[] {
   const { publicUrl, heartbeats, log } = deps;
   const guard = createOriginGuard(deps);
-  const serving = { ...domain, methods: createMethods(domain), streams: createChangeStreams(domain), heartbeats, log };
+  const methods = new Map([...createMethods(domain), ...createTaskMethods(domain.tasks)]);
+  const serving = { ...domain, methods, streams: createChangeStreams(domain), heartbeats, log };
   const legacy = createLegacyHandler(serving);
   const modern = createModernHandler(serving);
   const narrowed = new WeakMap<Principal, Map<number, Principal>>();

@@ -9,18 +9,21 @@ export interface RpcResult {
   readonly text: string;
   /** How long clients may cache it, in milliseconds; undefined for a result that is never cached. */
   readonly ttlMs: number | undefined;
+  /** Default: `complete`. */
+  readonly resultType?: ResultType;
 }
+
+/** How the client must read a result of 2026-07-28. */
+export type ResultType = "complete" | "input_required" | "task";
 
 export function toResult(members: JsonObject, ttlMs?: number): RpcResult {
   return { text: JSON.stringify(members), ttlMs };
 }
 
 /** Adds the fields that 2026-07-28 requires: result type, time to live and server info. */
-export function createModernResult(
-  serverInfo: JsonObject,
-): (result: RpcResult, resultType?: "complete" | "input_required") => string {
+export function createModernResult(serverInfo: JsonObject): (result: RpcResult) => string {
   const own = `"${SERVER_INFO}":${JSON.stringify(serverInfo)}`;
-  return ({ text, ttlMs }, resultType = "complete") => {
+  return ({ text, ttlMs, resultType = "complete" }) => {
     const hints = ttlMs === undefined ? "" : `"ttlMs":${ttlMs},"cacheScope":"private",`;
     const meta = text.includes('"_meta"') ? memberOf(text, "_meta") : undefined;
     if (meta === undefined) return `{"resultType":"${resultType}",${inner(text)}${hints}"_meta":{${own}}}`;

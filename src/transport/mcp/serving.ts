@@ -5,6 +5,7 @@ import type { ParkedCalls } from "../../runtime/relay/parked-calls.ts";
 import type { SessionAnswers } from "../../runtime/relay/session-answers.ts";
 import type { RequestStates } from "../../runtime/relay/request-state.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
+import type { Tasks } from "../../runtime/tasks/tasks.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import type { Heartbeats } from "../http/heartbeats.ts";
@@ -20,6 +21,7 @@ export interface Serving {
   readonly activeRequests: ActiveRequests;
   readonly streams: ChangeStreams;
   readonly features: UpstreamFeatures;
+  readonly tasks: Tasks;
   readonly requestStates: RequestStates;
   readonly parkedCalls: ParkedCalls;
   readonly sessionAnswers: SessionAnswers;

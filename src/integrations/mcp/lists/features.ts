@@ -83,6 +83,13 @@ function requestOf(request: FeatureRequest, input: JsonObject): { method: string
     }
     case "completion/complete":
       return { method, params: request.params };
+    case "tasks/get":
+    case "tasks/cancel":
+      return { method, params: { taskId: request.taskId }, name: request.taskId };
+    case "tasks/update": {
+      const { taskId, inputResponses } = request;
+      return { method, params: { taskId, inputResponses }, name: taskId };
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import type { FeatureListing, ListedFeature } from "../../features.ts";
+import { declaresTasks, TASKS_EXTENSION } from "../../tasks.ts";
 import { listedText } from "./listed-text.ts";
 import { listPages, type ListedPages, type ListOf, type ListOptions } from "./list-pages.ts";
 import type { Requester } from "../sessions/request.ts";
@@ -63,10 +64,14 @@ const EMPTY_LIST: ItemList = { items: [], bytes: 0, ttlMs: undefined, isTruncate
 
 type ReadItem = (value: JsonValue, text: string) => ListedFeature | undefined;
 
-/** Extensions that need nothing beyond the methods that the service passes on. */
-function passedOnExtensions({ extensions }: JsonObject): JsonObject {
+/** The extensions whose methods the service passes on. */
+function passedOnExtensions(capabilities: JsonObject): JsonObject {
+  const { extensions } = capabilities;
   const ui = isJsonObject(extensions) ? extensions[UI_EXTENSION] : undefined;
-  return isJsonObject(ui) ? { [UI_EXTENSION]: ui } : {};
+  return {
+    ...(isJsonObject(ui) && { [UI_EXTENSION]: ui }),
+    ...(declaresTasks(capabilities) && { [TASKS_EXTENSION]: {} }),
+  };
 }
 
 /** The first of two items with the same key wins. */

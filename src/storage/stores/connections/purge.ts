@@ -56,6 +56,7 @@ const EXPIRED: readonly DeleteInBatches<object>[] = [
   ),
   deleteInBatches("purge_idempotency_keys", "idempotency_key", ["account_id", "key"], isExpired),
   deleteInBatches("purge_relay_messages", "relay_message", ["account_id", "address", "id"], isExpired),
+  deleteInBatches("purge_mcp_tasks", "mcp_task", ["account_id", "id"], isExpired),
 ];
 
 /** Deletes data permanently, in batches. Safe to run repeatedly and on several replicas at once. */
@@ -66,7 +67,7 @@ export interface Purge {
   contents(accountId: string, connectionId: number): Promise<void>;
   /**
    * Deletes expired rows: call contents, revocations, OAuth payloads, login sessions, failed logins, authorizations,
-   * idempotency keys and messages between replicas. Continues if a table fails, and throws at the end.
+   * idempotency keys, messages between replicas and tasks. Continues if a table fails, and throws at the end.
    */
   expired(): Promise<void>;
 }

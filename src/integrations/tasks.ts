@@ -1,0 +1,30 @@
+import { isJsonObject, type JsonObject } from "../json.ts";
+
+/** The extension for tasks (SEP-2663). */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+/** What a client must declare to receive tasks. */
+export const TASKS_CAPABILITY: JsonObject = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** A call that an upstream continues after its answer. */
+export interface UpstreamTask {
+  /** The upstream's own id. */
+  readonly id: string;
+  /** The task in the form of the extension, without `resultType` and `ttlMs`. */
+  readonly json: string;
+  /** How long the upstream keeps it after its creation, in milliseconds. Undefined without an end. */
+  readonly ttlMs: number | undefined;
+}
+
+/** Whether a client or a server declares the extension. */
+export function declaresTasks({ extensions }: JsonObject): boolean {
+  return isJsonObject(extensions) && isJsonObject(extensions[TASKS_EXTENSION]);
+}
+
+/** Returns capabilities without the extension, for clients of revisions that cannot use it. */
+export function withoutTasks(capabilities: JsonObject): JsonObject {
+  const { extensions, ...others } = capabilities;
+  if (!declaresTasks(capabilities) || !isJsonObject(extensions)) return capabilities;
+  const { [TASKS_EXTENSION]: _tasks, ...kept } = extensions;
+  return Object.keys(kept).length === 0 ? others : { ...others, extensions: kept };
+}

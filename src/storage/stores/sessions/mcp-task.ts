@@ -1,0 +1,83 @@
+import { sql } from "kysely";
+import type { TaskState, TaskStore } from "../../../runtime/tasks/task-store.ts";
+import { ConnectionEntity } from "../../entities/connections/connection.ts";
+import { McpTaskEntity } from "../../entities/sessions/mcp-task.ts";
+import { inTransaction, now, type Orm, tablesOf, withEntities } from "../../orm.ts";
+import type { SealedPlace, Sealer } from "../../sealing.ts";
+import { fieldsOf, textOf } from "../connections/sealed-terms.ts";
+import { lockAccount } from "../identity/account-lock.ts";
+
+/** The location to which encryption binds the state of a task. */
+export function taskPlace(accountId: string, id: string): SealedPlace {
+  return { table: "mcp_task", column: "sealed_state", accountId, rowId: id };
+}
+
+/** Tasks in PostgreSQL. */
+export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
+  const seal = (accountId: string, id: string, state: TaskState): Buffer =>
+    sealer.seal(printState(state), taskPlace(accountId, id));
+
+  return {
+    add: ({ owner, id, connectionId, ...state }, limit) =>
+      inTransaction(orm, async (em) => {
+        const { accountId, clientId, grantId = null } = owner;
+        await lockAccount(em, accountId);
+        const connection = await em.count(ConnectionEntity, { accountId, id: connectionId });
+        if (connection === 0) return "deleted";
+        if ((await em.count(McpTaskEntity, { accountId, expiresAt: { $gt: now() } })) >= limit) return "full";
+        await tablesOf(em)
+          .insertInto("mcp_task")
+          .values({
+            account_id: accountId,
+            id,
+            connection_id: connectionId,
+            client_id: clientId,
+            grant_id: grantId,
+            sealed_state: seal(accountId, id, state),
+            expires_at: sql<Date>`now() + make_interval(secs => ${state.ttlMs / 1_000})`,
+          })
+          .execute();
+        return "added";
+      }),
+
+    find: ({ accountId, clientId, grantId = null }, id) =>
+      withEntities(orm, async (em) => {
+        const row = await em.findOne(
+          McpTaskEntity,
+          { accountId, id, clientId, grantId, expiresAt: { $gt: now() } },
+          { fields: ["connectionId", "sealedState"] },
+        );
+        if (row === null) return undefined;
+        const state = readState(sealer.open(row.sealedState, taskPlace(accountId, id)));
+        return { ...state, id, connectionId: row.connectionId };
+      }),
+
+    update: (accountId, id, state) =>
+      withEntities(orm, async (em) => {
+        const { numUpdatedRows } = await tablesOf(em)
+          .updateTable("mcp_task")
+          .set({
+            sealed_state: seal(accountId, id, state),
+            expires_at: sql<Date>`created_at + make_interval(secs => ${state.ttlMs / 1_000})`,
+          })
+          .where(({ and }) => and({ account_id: accountId, id }))
+          .executeTakeFirstOrThrow();
+        return numUpdatedRows > 0n;
+      }),
+  };
+}
+
+function printState({ toolName, upstreamId, json, ttlMs, hasEnded }: TaskState): string {
+  return JSON.stringify({ toolName, upstreamId, json, ttlMs, hasEnded });
+}
+
+function readState(text: string): TaskState {
+  const { toolName, upstreamId, json, ttlMs, hasEnded } = fieldsOf(JSON.parse(text));
+  return {
+    toolName: textOf(toolName),
+    upstreamId: textOf(upstreamId),
+    json: textOf(json),
+    ttlMs: Number(ttlMs),
+    hasEnded: hasEnded === true,
+  };
+}
