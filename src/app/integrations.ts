@@ -37,7 +37,8 @@ export async function composeIntegrations(
   additional: readonly Integration[],
   tokensOfLogins: UpstreamTokens,
 ): Promise<Integrations> {
-  const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow });
+  // Streams of MCP servers stay open for days. Every reader has its own limit.
+  const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow, maxResponseBytes: -1 });
   const check = (url: string): string | undefined => checkDestination(url, config.outboundAllow);
   const { publicUrl } = config;
   const clients = createUpstreamClientStore({ orm, sealer });

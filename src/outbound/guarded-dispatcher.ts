@@ -19,7 +19,7 @@ export interface GuardedDispatcherOptions {
   readonly connectionsPerOrigin?: number;
   /** Origins with an open or connecting socket. */
   readonly maxOrigins?: number;
-  /** The largest response in bytes; callers set lower limits. */
+  /** The largest response in bytes, -1 for no limit; callers set lower limits. */
   readonly maxResponseBytes?: number;
   /** Defaults to the system's resolver. */
   readonly lookup?: LookupFunction;

@@ -11,7 +11,7 @@ export const MCP_CONFIGURATION_SCHEMA: JsonObject = {
       type: "string",
       format: "uri",
       maxLength: 2048,
-      description: "Address of the MCP server (Streamable HTTP), such as https://mcp.example.com/mcp.",
+      description: "Address of the MCP server (Streamable HTTP or HTTP+SSE), such as https://mcp.example.com/mcp.",
     },
     api_token: {
       type: "string",

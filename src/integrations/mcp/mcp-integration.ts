@@ -51,7 +51,7 @@ export interface McpIntegrationDeps {
   readonly sessionIdleMs?: number;
 }
 
-/** Connects any remote MCP server over Streamable HTTP. `close` closes all upstream sessions. */
+/** Connects any remote MCP server over Streamable HTTP or HTTP+SSE. `close` closes all upstream sessions. */
 export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { close(): void } {
   const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
@@ -89,7 +89,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   return {
     serverType: "mcp",
     title: "MCP server",
-    description: "Any remote MCP server over Streamable HTTP.",
+    description: "Any remote MCP server over Streamable HTTP or HTTP+SSE.",
     category: "custom",
     documentationUrl: "https://modelcontextprotocol.io",
     configurationSchema: MCP_CONFIGURATION_SCHEMA,
@@ -214,8 +214,8 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
 }
 
 /** Whether an upstream may send messages to the session outside the call's answer. */
-function hasOwnStream({ revision, id, notifiesListChanges }: UpstreamSession): boolean {
-  return revision === "legacy" && (notifiesListChanges || id !== undefined);
+function hasOwnStream({ revision, id, channel, notifiesListChanges }: UpstreamSession): boolean {
+  return revision === "legacy" && (notifiesListChanges || id !== undefined || channel !== undefined);
 }
 
 /** A JSON-RPC error is the server's answer to the call, not an upstream fault. */

@@ -12,24 +12,29 @@ export interface EverythingServer {
   stop(): Promise<void>;
 }
 
+/** The paths of its transports. */
+const PATHS = { streamableHttp: "/mcp", sse: "/sse" } as const;
+
 /** Starts `@modelcontextprotocol/server-everything` with an empty environment, because one of its tools prints it. */
-export async function startEverythingServer(): Promise<EverythingServer> {
+export async function startEverythingServer(
+  transport: keyof typeof PATHS = "streamableHttp",
+): Promise<EverythingServer> {
   const port = await freePort();
-  const url = `http://127.0.0.1:${port}/mcp`;
-  let child = await start(port);
+  const url = `http://127.0.0.1:${port}${PATHS[transport]}`;
+  let child = await start(port, transport);
   return {
     url,
     restart: async () => {
       await stop(child);
-      child = await start(port);
+      child = await start(port, transport);
     },
     stop: async () => stop(child),
   };
 }
 
-async function start(port: number): Promise<ChildProcess> {
+async function start(port: number, transport: keyof typeof PATHS): Promise<ChildProcess> {
   const entry = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
-  const child = spawn(process.execPath, endingWithUs([entry, "streamableHttp"]), {
+  const child = spawn(process.execPath, endingWithUs([entry, transport]), {
     env: { PORT: String(port) },
     stdio: ["ignore", "ignore", "pipe", "pipe"],
   });
@@ -38,7 +43,7 @@ async function start(port: number): Promise<ChildProcess> {
     child.once("exit", (code) => reject(new Error(`server-everything ended with ${code}: ${said}`)));
     child.stderr?.on("data", (chunk: Buffer) => {
       said += chunk.toString();
-      if (said.includes(`listening on port ${port}`)) resolve();
+      if (said.includes(`on port ${port}`)) resolve();
     });
   });
   return child;

@@ -112,7 +112,7 @@ function isSessionLost(answer: McpAnswer, error: JsonObject | undefined, session
   const code = errorCodeOf(error);
   if (session.revision === "modern")
     return code !== METHOD_NOT_FOUND && (answer.status === 404 || REVISION_CODES.includes(code));
-  if (session.id === undefined) return false;
+  if (session.id === undefined && session.channel === undefined) return false;
   if (answer.status === 404) return true;
   const message = error?.message;
   const text = typeof message === "string" ? message : answer.body.toString("utf8", 0, 2_000);

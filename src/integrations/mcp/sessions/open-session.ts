@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../json.ts";
 import { quote, type Endpoint } from "../http/endpoint.ts";
+import type { EventChannel } from "./event-channel.ts";
 import type { Requester } from "./request.ts";
 import {
   CLIENT_CAPABILITIES,
@@ -15,12 +16,15 @@ import { UpstreamFailure } from "../failures/upstream-failure.ts";
 /** Milliseconds that a server may take to say that it does not know `server/discover`. */
 const DISCOVER_TIMEOUT_MS = 5_000;
 
+/** A server that speaks HTTP+SSE alone refuses the POST with a status such as 404 or 405. */
+const MAY_SPEAK_SSE: readonly UpstreamFailure["kind"][] = ["declined", "rpc"];
+
 /** After these failures `initialize` would fail as well. */
 const FINAL: readonly UpstreamFailure["kind"][] = ["refused", "unreachable", "unauthorized", "busy"];
 
 /**
  * Tries `server/discover` of the modern revision first and falls back to `initialize`, so that a server with both is
- * used in the newer revision. Throws UpstreamFailure.
+ * used in the newer revision, and then to HTTP+SSE. Throws UpstreamFailure.
  */
 export async function openSession(
   requester: Requester,
@@ -32,19 +36,55 @@ export async function openSession(
 ): Promise<UpstreamSession> {
   const discoverEndMs = Math.min(deadlineMs, performance.now() + DISCOVER_TIMEOUT_MS);
   const modern = await discover(requester, endpoint, discoverEndMs, signal, true);
-  return modern ?? initialize(requester, endpoint, deadlineMs, signal, capabilities);
+  if (modern !== undefined) return modern;
+  const opening = { endpoint, deadlineMs, signal, capabilities };
+  try {
+    return await initialize(requester, opening);
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure) || !MAY_SPEAK_SSE.includes(error.kind)) throw error;
+    signal?.throwIfAborted();
+    return initializeOverSse(requester, opening, error);
+  }
+}
+
+/** HTTP+SSE, the transport of 2024-11-05. `failure` is the answer to a POST of Streamable HTTP. */
+async function initializeOverSse(
+  requester: Requester,
+  opening: SessionOpening,
+  failure: UpstreamFailure,
+): Promise<UpstreamSession> {
+  const { endpoint, deadlineMs, signal } = opening;
+  let channel: EventChannel | undefined;
+  try {
+    channel = await requester.openChannel(endpoint, deadlineMs, signal);
+  } catch (error) {
+    // A JSON-RPC error says more than a stream without an address.
+    throw failure.kind === "rpc" ? failure : error;
+  }
+  if (channel === undefined) throw failure;
+  try {
+    return await initialize(requester, opening, channel);
+  } catch (error) {
+    channel.closing.abort();
+    throw error;
+  }
+}
+
+interface SessionOpening {
+  readonly endpoint: Endpoint;
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly capabilities: JsonObject;
 }
 
 async function initialize(
   requester: Requester,
-  endpoint: Endpoint,
-  deadlineMs: number,
-  signal: AbortSignal | undefined,
-  { roots, ...capabilities }: JsonObject,
+  { endpoint, deadlineMs, signal, capabilities: { roots, ...capabilities } }: SessionOpening,
+  channel?: EventChannel,
 ): Promise<UpstreamSession> {
   // Changes of the client's roots are not passed on.
   const declared: JsonObject = { ...CLIENT_CAPABILITIES, ...capabilities, ...(roots !== undefined && { roots: {} }) };
-  const { result, sessionId } = await requester.request(createUninitializedSession(endpoint), {
+  const { result, sessionId } = await requester.request(createUninitializedSession(endpoint, channel), {
     method: "initialize",
     params: { protocolVersion: LEGACY_REVISIONS[0], capabilities: declared, clientInfo: CLIENT_INFO },
     deadlineMs,
@@ -65,7 +105,7 @@ async function initialize(
       `The MCP server at ${endpoint.label} gave a session id that breaks the protocol.`,
     );
   }
-  const session = createSession(endpoint, { revision: "legacy", protocolVersion, id: sessionId }, result);
+  const session = createSession(endpoint, { revision: "legacy", protocolVersion, id: sessionId }, result, channel);
   await requester.notify(session, { method: "notifications/initialized" });
   return session;
 }

@@ -4,6 +4,9 @@ import type { Logger } from "pino";
 import { isJsonObject, printJson, type JsonObject } from "../../../json.ts";
 import { withMembers } from "../../../json-text.ts";
 import { answerFailure } from "./answer-failure.ts";
+import { awaitChannelResponse } from "./await-channel-response.ts";
+import { followChannel } from "./event-channel.ts";
+import { createChannelOpener, type OpenChannel } from "./open-event-channel.ts";
 import { sendMcpMessage, type McpAnswer, type McpExchangeRequest } from "../http/mcp-exchange.ts";
 import { errorOf, messagesIn, responseAmong, resultTextIn } from "./json-rpc.ts";
 import type { UpstreamNotification } from "../../features.ts";
@@ -61,7 +64,7 @@ export interface ListenRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends JSON-RPC over Streamable HTTP. */
+/** Sends JSON-RPC over Streamable HTTP or HTTP+SSE. */
 export interface Requester {
   /**
    * Sends a request once and awaits its result, as JSON or from a stream. Resumes a stream that ended early. Throws
@@ -75,6 +78,7 @@ export interface Requester {
    * there is no such stream, or the signal's reason.
    */
   listen(session: UpstreamSession, request: ListenRequest): Promise<void>;
+  readonly openChannel: OpenChannel;
   /** Closes an upstream session within so many milliseconds. Never throws. */
   close(session: UpstreamSession, timeoutMs?: number): void;
 }
@@ -90,7 +94,8 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
     what: Partial<McpExchangeRequest> & { extra?: readonly string[] },
   ): Promise<McpAnswer> => {
     const { extra = [], ...rest } = what;
-    const { origin, path, bearer } = session.endpoint;
+    const { origin, bearer } = session.endpoint;
+    const path = session.channel?.path ?? session.endpoint.path;
     const headers = [...session.headers, ...extra];
     const request = { method: "POST", timeoutMs: NOTIFY_TIMEOUT_MS, ...rest, origin, path, headers } as const;
     if (bearer === undefined) return sendMcpMessage(dispatcher, request);
@@ -126,12 +131,15 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
       });
       const onEvent: McpExchangeRequest["onEvent"] = (event) => event.type === "message" && reader.read(event.data);
       try {
-        const answer = await send(session, {
-          body,
-          ...limits(),
-          onEvent,
-          extra: [...mirrored, ...(request.headers ?? []), ...(relay?.trace?.headers ?? [])],
-        });
+        const extra = [...mirrored, ...(request.headers ?? []), ...(relay?.trace?.headers ?? [])];
+        const { channel } = session;
+        if (channel?.closing.signal.aborted === true) throw channelClosed(session);
+        const answer = await (channel === undefined
+          ? send(session, { body, ...limits(), onEvent, extra })
+          : awaitChannelResponse(channel, {
+              ...{ id, reader, ...limits() },
+              post: (until) => send(session, { body, ...limits(), signal: until, extra }),
+            }));
         const isCutShort =
           reader.response() === undefined && answer.status < 300 && answer.contentType === EVENT_STREAM;
         if (isCutShort) {
@@ -164,6 +172,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
     },
     notify,
     listen: async (session, { uris, listener, client, onStream, signal }) => {
+      if (session.channel !== undefined) return followChannel(session.channel, listener, onStream, signal);
       const id = session.nextRequestId();
       const reader = createStreamListener(session, id, {
         reply: (message) => void notify(session, message),
@@ -191,6 +200,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
         reader.close();
       }
     },
+    openChannel: createChannelOpener({ send, reply: (session, message) => void notify(session, message) }),
     close: (session, timeoutMs = NOTIFY_TIMEOUT_MS) => {
       session.closing.abort();
       if (session.id === undefined) return;
@@ -246,6 +256,11 @@ const MODERN_FIELDS = { resultType: undefined, ttlMs: undefined, cacheScope: und
 function resultText(message: string, result: JsonObject, { revision }: UpstreamSession): string {
   const text = resultTextIn(message) ?? printJson(result);
   return revision === "modern" ? withMembers(text, MODERN_FIELDS) : text;
+}
+
+/** Nothing was sent, so that the request can be repeated in a new session. */
+function channelClosed({ endpoint }: UpstreamSession): UpstreamFailure {
+  return new UpstreamFailure("session_lost", `The MCP server at ${endpoint.label} closed its event stream.`);
 }
 
 function incompleteAnswer({ endpoint }: UpstreamSession): UpstreamFailure {

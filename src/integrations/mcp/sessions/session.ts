@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../json.ts";
 import type { ServerIntroduction } from "../../features.ts";
 import type { RelayedClient } from "../../relayed-client.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import type { EventChannel } from "./event-channel.ts";
 
 /** An initialized session, or the sessionless 2026-07-28 revision. */
 export interface UpstreamSession {
@@ -11,6 +12,8 @@ export interface UpstreamSession {
   readonly protocolVersion: string;
   /** The `Mcp-Session-Id`; undefined for servers without sessions. */
   readonly id: string | undefined;
+  /** Set for a server that speaks HTTP+SSE instead of Streamable HTTP. */
+  readonly channel: EventChannel | undefined;
   readonly capabilities: JsonObject;
   readonly server: ServerIntroduction;
   /** Whether the upstream notifies about changes of its lists. */
@@ -47,6 +50,7 @@ export function createSession(
   agreed: Pick<UpstreamSession, "revision" | "protocolVersion" | "id">,
   /** The result of `initialize` or `server/discover`. */
   result: JsonObject = {},
+  channel?: EventChannel,
 ): UpstreamSession {
   let last = 0;
   const capabilities = isJsonObject(result.capabilities) ? result.capabilities : {};
@@ -54,6 +58,7 @@ export function createSession(
   return {
     ...agreed,
     endpoint,
+    channel,
     capabilities,
     server: introductionIn(result),
     notifiesListChanges: lists.some((one) => isJsonObject(one) && one.listChanged === true),
@@ -62,9 +67,9 @@ export function createSession(
       ...["mcp-protocol-version", agreed.protocolVersion],
       ...(agreed.id === undefined ? [] : ["mcp-session-id", agreed.id]),
     ],
-    nextRequestId: () => (last += 1),
-    clients: new Set(),
-    closing: new AbortController(),
+    nextRequestId: channel?.nextRequestId ?? (() => (last += 1)),
+    clients: channel?.clients ?? new Set(),
+    closing: channel?.closing ?? new AbortController(),
   };
 }
 
@@ -80,9 +85,9 @@ function introductionIn({ serverInfo, instructions, _meta: meta }: JsonObject): 
 }
 
 /** For `initialize` itself: no session id, no version. */
-export function createUninitializedSession(endpoint: Endpoint): UpstreamSession {
+export function createUninitializedSession(endpoint: Endpoint, channel?: EventChannel): UpstreamSession {
   return {
-    ...createSession(endpoint, { revision: "legacy", protocolVersion: "", id: undefined }),
+    ...createSession(endpoint, { revision: "legacy", protocolVersion: "", id: undefined }, {}, channel),
     headers: endpoint.headers,
   };
 }

@@ -119,7 +119,9 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
 
   const acquire = (key: string, target: Target, client: RelayedClient | undefined): Entry => {
     const { connectionId, keyVersion, configuration } = target;
-    const known = entries.get(key);
+    const cached = entries.get(key);
+    // The server may have closed the stream that the session consists of.
+    const known = cached?.session?.closing.signal.aborted === true ? undefined : cached;
     if (known?.configuration === configuration && known.keyVersion === keyVersion) return known;
     const print = fingerprint(configuration);
     if (known?.fingerprint === print && known.keyVersion === keyVersion) {
