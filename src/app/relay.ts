@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { createParkedCalls, type ParkedCalls } from "../runtime/relay/parked-calls.ts";
-import { createRelayMessages } from "../runtime/relay/relay-messages.ts";
+import { createRelayMessages, type RelayMessages } from "../runtime/relay/relay-messages.ts";
 import { createRequestStates, type RequestStates } from "../runtime/relay/request-state.ts";
 import { createSessionAnswers, type SessionAnswers } from "../runtime/relay/session-answers.ts";
 import type { Listener } from "../storage/listener.ts";
@@ -13,6 +13,7 @@ export interface RelayParts {
   readonly requestStates: RequestStates;
   readonly parkedCalls: ParkedCalls;
   readonly sessionAnswers: SessionAnswers;
+  readonly relays: RelayMessages;
 }
 
 export async function composeRelay(
@@ -26,5 +27,6 @@ export async function composeRelay(
     requestStates: createRequestStates(createStateSealer(sealer)),
     parkedCalls: createParkedCalls(relays),
     sessionAnswers: createSessionAnswers(relays),
+    relays,
   };
 }

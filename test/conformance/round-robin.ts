@@ -32,6 +32,7 @@ export async function startRoundRobin(options: {
       (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
         outgoing.flushHeaders();
+        answer.on("error", () => outgoing.destroy());
         answer.pipe(outgoing);
       },
     );

@@ -33,6 +33,8 @@ export interface WireRequest {
 
 export interface WireStream {
   readonly status: number;
+  /** The text so far. */
+  text(): string;
   /** The messages so far. */
   readonly messages: readonly JsonObject[];
   /** The last event id. */
@@ -113,6 +115,7 @@ export function createWire(url: string, token: string | undefined, path = "/mcp"
           answer.on("error", () => undefined);
           resolve({
             status: answer.statusCode ?? 0,
+            text: () => text,
             get messages() {
               return messagesIn(text);
             },

@@ -11,7 +11,7 @@ const SWEEPS_PER_HEARTBEAT = 15;
 
 /** A stream that stays open until the client or the service closes it. */
 export interface OpenStream {
-  /** The principal of the token; token revocations refer to it. */
+  /** The principal of the token; token revocations refer to it. It may become that of a newer token. */
   readonly bearer: Principal;
   /** The principal, restricted to the connection of the stream. */
   readonly principal: Principal;
@@ -20,6 +20,8 @@ export interface OpenStream {
   /** Prevents intermediaries from closing the idle connection. */
   readonly sendHeartbeat: () => void;
   readonly end: () => void;
+  /** Ends the stream because the service stops, possibly after its last response. */
+  readonly stop: () => void;
 }
 
 export interface RegisteredStream {
@@ -33,7 +35,7 @@ export interface RegisteredStream {
 export interface OpenStreams {
   /** Monitors a stream until it is closed. Throws `exhausted` when the account has too many streams. */
   register(stream: OpenStream): RegisteredStream;
-  /** Closes all streams. */
+  /** Stops all streams. */
   close(): void;
 }
 
@@ -109,7 +111,7 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
       };
     },
     close() {
-      for (const { stream } of [...open]) stream.end();
+      for (const { stream } of [...open]) stream.stop();
     },
   };
 }

@@ -24,6 +24,8 @@ export interface SessionClaim {
 
 /** The settings of a client for its session; undefined ones stay unchanged. */
 export interface SessionChange {
+  /** From the client's `initialize`, if the session was opened before it. */
+  readonly introduction?: Pick<McpSession, "protocolVersion" | "clientInfo" | "clientCapabilities">;
   readonly logLevel?: McpLogLevel;
   readonly subscribe?: string;
   readonly unsubscribe?: string;

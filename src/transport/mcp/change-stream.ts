@@ -14,7 +14,8 @@ import { eventText } from "./reply.ts";
 /** A stream of change notifications, for both protocol handlers. */
 export interface ChangeStreamRequest {
   readonly exchange: HttpExchange;
-  readonly bearer: Principal;
+  /** The principal of the token, which a client may replace by a newer one. */
+  readonly bearer: () => Principal;
   readonly principal: Principal;
   readonly session: McpSession | undefined;
   readonly wantsTools: boolean;
@@ -34,11 +35,20 @@ export interface ChangeStreamRequest {
   readonly isNewest: () => boolean;
   /** Called once when the stream is closed or could not be opened. */
   readonly onClosed: () => void;
+  /** Called instead of closing when the service stops; it closes the stream when it needs it no longer. */
+  readonly onStopping?: (close: () => void) => void;
+}
+
+/** An open stream. */
+export interface OpenChangeStream {
+  /** Sends an event, which is not dropped. Resolves when the client can take more. */
+  send(event: string): Promise<void>;
+  close(): void;
 }
 
 export interface ChangeStreams {
-  /** Opens a stream. Rejects only before anything is sent. */
-  open(request: ChangeStreamRequest): Promise<void>;
+  /** Opens a stream. Rejects only before anything is sent. Returns undefined if the client has disconnected. */
+  open(request: ChangeStreamRequest): Promise<OpenChangeStream | undefined>;
 }
 
 export interface ChangeStreamDeps {
@@ -62,20 +72,28 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
         isClosed = true;
         for (const stop of stops) stop();
       };
+      const end = (): void => {
+        if (isClosed) return;
+        close();
+        if (request.closing !== undefined) void outlet.write(eventText(request.closing));
+        outlet.end();
+      };
       exchange.onClose(close);
       let digest = "";
       let attended: RegisteredStream;
       try {
         if (request.wantsTools) digest = await toolChanges.digest(principal, session);
         attended = openStreams.register({
-          bearer: request.bearer,
+          get bearer() {
+            return request.bearer();
+          },
           principal,
           session,
           sendHeartbeat: () => queue.send("beat", ": heartbeat\n\n"),
-          end: () => {
-            close();
-            if (request.closing !== undefined) void outlet.write(eventText(request.closing));
-            outlet.end();
+          end,
+          stop: () => {
+            if (request.onStopping === undefined) end();
+            else request.onStopping(end);
           },
         });
       } catch (thrown) {
@@ -85,7 +103,7 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       if (!exchange.isOpen) {
         attended.unregister();
         close();
-        return;
+        return undefined;
       }
       stops.push(() => attended.unregister());
       const outlet = exchange.open(200, EVENT_STREAM_HEADERS);
@@ -119,6 +137,12 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       const pass = (notification: Notification): void => tell(notification, undefined);
       stops.push(features.follow(principal, filter, pass));
       if (request.follow !== undefined) stops.push(request.follow(pass));
+      return {
+        send: async (event) => {
+          if (!isClosed) await outlet.write(event);
+        },
+        close: end,
+      };
     },
   };
 }

@@ -72,7 +72,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
     }
     await serving.streams.open({
       exchange,
-      bearer,
+      bearer: () => bearer,
       principal,
       session: undefined,
       wantsTools,

@@ -1,7 +1,7 @@
 import { LOG_LEVELS, type McpLogLevel, type Relay } from "../../integrations/relay.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { notificationText } from "./message.ts";
-import type { Reply } from "./reply.ts";
+import type { RequestStream } from "./reply.ts";
 
 /** The lowest level of log messages that the client receives. */
 export type LogFilter = McpLogLevel | "all" | "none";
@@ -9,7 +9,7 @@ export type LogFilter = McpLogLevel | "all" | "none";
 const NOTHING: Relay = {};
 
 /** Sends progress and log messages to the client during a request, if it requested them. */
-export function createRelay(params: JsonObject, logFilter: LogFilter, reply: Reply): Relay {
+export function createRelay(params: JsonObject, logFilter: LogFilter, reply: RequestStream): Relay {
   if (!reply.canNotify) return NOTHING;
   const meta = params._meta;
   const progressToken = isJsonObject(meta) ? meta.progressToken : undefined;

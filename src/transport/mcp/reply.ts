@@ -26,8 +26,18 @@ export function readAccept(header: string | undefined): Accepted {
 
 const HEARTBEAT = ": heartbeat\n\n";
 
+/** Carries messages to the client while its request is processed. */
+export interface RequestStream {
+  /** Whether the client accepts notifications before the result. */
+  readonly canNotify: boolean;
+  /** Sends a message with back-pressure. */
+  notify(text: string): Promise<void>;
+  /** Keeps the connection open while the client waits. */
+  beat(): void;
+}
+
 /** The response to a POST: JSON, or an event stream if a notification precedes the result. */
-export class Reply {
+export class Reply implements RequestStream {
   readonly #exchange: HttpExchange;
   readonly #accepted: Accepted;
   #outlet: Outlet | undefined;
@@ -39,7 +49,6 @@ export class Reply {
     this.#accepted = accepted;
   }
 
-  /** Whether the client accepts notifications before the result. */
   get canNotify(): boolean {
     return this.#accepted.events;
   }

@@ -3,13 +3,13 @@ import type { RelayedClient } from "../../integrations/relayed-client.ts";
 import type { SessionAnswers } from "../../runtime/relay/session-answers.ts";
 import type { McpSession } from "../../runtime/sessions/session.ts";
 import { notificationText, requestText } from "./message.ts";
-import type { Reply } from "./reply.ts";
+import type { RequestStream } from "./reply.ts";
 
 /** The client of a request with a session. Returns undefined if it declared nothing or accepts no stream. */
 export function createSessionClient(
   answers: SessionAnswers,
   session: McpSession,
-  reply: Reply,
+  reply: RequestStream,
   /** Aborted when the client cancels its request. */
   canceled: AbortSignal,
 ): RelayedClient | undefined {

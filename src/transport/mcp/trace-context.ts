@@ -11,12 +11,12 @@ const HEADERS = ["traceparent", "tracestate"];
 const MAX_LENGTH = 8_192;
 
 /** Adds the trace context of a request, if it has one. */
-export function withTrace(relay: Relay, exchange: HttpExchange, { _meta: meta }: JsonObject): Relay {
+export function withTrace(relay: Relay, exchange: HttpExchange | undefined, { _meta: meta }: JsonObject): Relay {
   const trace = readTrace(exchange, isJsonObject(meta) ? meta : {});
   return trace === undefined ? relay : { ...relay, trace };
 }
 
-function readTrace(exchange: HttpExchange, meta: JsonObject): TraceContext | undefined {
+function readTrace(exchange: HttpExchange | undefined, meta: JsonObject): TraceContext | undefined {
   let found: JsonObject | undefined;
   for (const key of META_KEYS) {
     const value = meta[key];
@@ -24,7 +24,7 @@ function readTrace(exchange: HttpExchange, meta: JsonObject): TraceContext | und
   }
   let headers: readonly string[] | undefined;
   for (const name of HEADERS) {
-    const value = singleHeader(exchange, name);
+    const value = exchange && singleHeader(exchange, name);
     if (value !== undefined && value.length <= MAX_LENGTH) headers = [...(headers ?? []), name, value];
   }
   return found === undefined && headers === undefined ? undefined : { meta: found, headers: headers ?? [] };

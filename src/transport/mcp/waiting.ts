@@ -1,5 +1,5 @@
 import type { Heartbeats } from "../http/heartbeats.ts";
-import type { Reply } from "./reply.ts";
+import type { RequestStream } from "./reply.ts";
 
 /** A request that may wait for its upstream. */
 export interface WaitingRequest {
@@ -10,7 +10,7 @@ export interface WaitingRequest {
 }
 
 /** Sends heartbeats from when the request begins to wait until it is answered. */
-export function createWaitingRequest(heartbeats: Heartbeats, reply: Reply, onSent: () => void): WaitingRequest {
+export function createWaitingRequest(heartbeats: Heartbeats, reply: RequestStream, onSent: () => void): WaitingRequest {
   let stop: (() => void) | undefined;
   return {
     onSent() {

@@ -65,10 +65,17 @@ test.each([
   ["/mcp/{id}", "/mcp", 401],
   ["/mcp/99", "/mcp/{id}", 401],
   ["/elsewhere", "/mcp", 401],
+  ["", "/sse", 405],
+  ["/mcp", "/sse", 405],
+  ["/sse", "/sse", 405],
+  ["/sse/{id}", "/sse/{id}", 405],
+  ["/mcp/{id}", "/sse/{id}", 405],
+  ["/sse/{id}", "/sse", 401],
+  ["/sse", "/mcp", 401],
 ])('a token for the audience "%s" at %s returns %i', async (audience, path, status) => {
   const here = (text: string): string => text.replace("{id}", world.id);
   const token = await world.accounts.forge(world.account, { aud: world.service.url + here(audience) });
-  // 400 means that the token is valid and the session ID is missing.
+  // 400 and 405 mean that the token is valid and the session ID is missing.
   expect((await world.wire(here(path), token).send({ body: PING })).status).toBe(status);
 });
 

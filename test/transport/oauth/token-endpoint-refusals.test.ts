@@ -69,6 +69,8 @@ describe("invalid token requests", () => {
       `${installation.issuer}/mcp/0`,
       `${installation.issuer}/mcp/7/x`,
       `${installation.issuer}/mcp?x`,
+      `${installation.issuer}/sse/`,
+      `${installation.issuer}/sse?x`,
     ]) {
       expect((await ask(grant(`&resource=${encodeURIComponent(resource)}`))).body.error).toBe("invalid_target");
     }

@@ -86,6 +86,8 @@ describe("successful token requests", () => {
       [`${issuer}/`, issuer],
       [`${issuer}/mcp`, `${issuer}/mcp`],
       [`${issuer}/mcp/7`, `${issuer}/mcp/7`],
+      [`${issuer}/sse`, `${issuer}/sse`],
+      [`${issuer}/sse/7`, `${issuer}/sse/7`],
     ]) {
       const { body } = await ask(grant(`&resource=${encodeURIComponent(String(resource))}`));
       expect(decodeJwt(String(body.access_token)).aud).toBe(audience);

@@ -95,8 +95,13 @@ export function createSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">
         calledConnectionId,
       ),
 
-    update: (accountId, id, { logLevel, subscribe, unsubscribe }) =>
+    update: (accountId, id, { introduction, logLevel, subscribe, unsubscribe }) =>
       change(accountId, id, {
+        ...(introduction !== undefined && {
+          protocol_version: introduction.protocolVersion,
+          client_info: sql`${JSON.stringify(introduction.clientInfo)}::jsonb`,
+          client_capabilities: sql`${JSON.stringify(introduction.clientCapabilities)}::jsonb`,
+        }),
         ...(logLevel !== undefined && { log_level: logLevel }),
         ...(subscribe !== undefined && { resource_uris: appended<string>("resource_uris", sql`${subscribe}::text`) }),
         ...(unsubscribe !== undefined && {

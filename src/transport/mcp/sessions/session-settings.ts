@@ -1,0 +1,43 @@
+import type { JsonValue } from "../../../json.ts";
+import type { Principal } from "../../../identity/principal.ts";
+import type { McpSession } from "../../../runtime/sessions/session.ts";
+import { invalidParams, methodNotFound } from "../methods.ts";
+import { readLogLevel } from "../relay.ts";
+import type { Serving } from "../serving.ts";
+
+/** Limits for the subscribed URIs of a session. */
+const MAX_URI_LENGTH = 2_048;
+const MAX_URIS = 1_000;
+
+/** Requests that change what a session's client is told. They return the result as JSON. */
+export interface SessionSettings {
+  setLogLevel(principal: Principal, session: McpSession, level: JsonValue | undefined): Promise<string>;
+  subscribe(principal: Principal, session: McpSession, method: string, uri: string): Promise<string>;
+}
+
+export function createSessionSettings({ features, sessions }: Pick<Serving, "features" | "sessions">): SessionSettings {
+  return {
+    async setLogLevel(principal, session, level) {
+      if ((await features.capabilities(principal)).logging === undefined) throw methodNotFound("logging/setLevel");
+      const logLevel = readLogLevel(level);
+      if (logLevel === undefined) throw invalidParams("level must be a log level of MCP, such as info.");
+      await sessions.update(session, { logLevel });
+      return "{}";
+    },
+
+    async subscribe(principal, session, method, uri) {
+      if ((await features.capabilities(principal)).resources?.subscribe !== true) throw methodNotFound(method);
+      if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed())
+        throw invalidParams("uri is not a valid URI.");
+      if (method === "resources/unsubscribe") {
+        await sessions.update(session, { unsubscribe: uri });
+        return "{}";
+      }
+      if (session.resourceUris.size >= MAX_URIS)
+        throw invalidParams(`A session subscribes to at most ${MAX_URIS} URIs.`);
+      await features.checkSubscription(principal, uri, { signal: AbortSignal.timeout(30_000) });
+      await sessions.update(session, { subscribe: uri });
+      return "{}";
+    },
+  };
+}
