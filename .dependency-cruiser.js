@@ -1,9 +1,10 @@
 /**
- * The direction of imports: identity ← integrations ← connections ← policy ← runtime ← transport. Storage and outbound implement
+ * The direction of imports: identity ← webhooks ← integrations ← connections ← policy ← runtime ← transport. Storage and outbound implement
  * what these declare, and only app/ and what starts it see everything.
  */
 const ABOVE = {
-  identity: ["integrations", "connections", "policy", "runtime", "transport"],
+  identity: ["webhooks", "integrations", "connections", "policy", "runtime", "transport"],
+  webhooks: ["integrations", "connections", "policy", "runtime", "transport"],
   integrations: ["connections", "policy", "runtime", "transport"],
   connections: ["policy", "runtime", "transport"],
   policy: ["runtime", "transport"],
@@ -12,7 +13,7 @@ const ABOVE = {
   outbound: ["identity", "connections", "policy", "runtime", "transport"],
 };
 
-const LAYERS = "identity|integrations|connections|policy|runtime|transport|storage|outbound|client|console";
+const LAYERS = "identity|webhooks|integrations|connections|policy|runtime|transport|storage|outbound|client|console";
 
 const forbid = (name, comment, from, to) => ({ name, severity: "error", comment, from, to });
 
@@ -38,7 +39,7 @@ export default {
     forbid(
       "storage-and-outbound-are-composed",
       "The domain and transport/ declare what they need; app/ hands it to them.",
-      { path: "^src/(identity|integrations|connections|policy|runtime|transport)/" },
+      { path: "^src/(identity|webhooks|integrations|connections|policy|runtime|transport)/" },
       { path: "^src/(storage|outbound)/" },
     ),
     forbid(

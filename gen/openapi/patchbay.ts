@@ -624,6 +624,145 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Lists the account's webhooks, oldest first.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Creates a webhook and returns its secret, which is shown only once. It receives events that happen at least a
+         *     second later.
+         *
+         *     An event is a POST request with the JSON body `{type, timestamp, data}`, signed as
+         *     [Standard Webhooks](https://www.standardwebhooks.com) with the headers `webhook-id`, `webhook-timestamp` and
+         *     `webhook-signature`. Any status of success accepts it within 10 seconds. Otherwise it is sent again, with growing
+         *     pauses, for three days. Events of one connection arrive in order. An event may arrive twice, with the same
+         *     `webhook-id`. A webhook whose attempts fail for three days, or whose receiver answers 410, is disabled.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a webhook
+         * @description Reads one webhook.
+         */
+        get: operations["getWebhook"];
+        /**
+         * Change a webhook
+         * @description Updates the supplied fields of a webhook and keeps the others. Waiting deliveries are then tried at once. Disabling gives them up.
+         */
+        put: operations["updateWebhook"];
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Deletes a webhook with its deliveries.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate a webhook's secret
+         * @description Returns a new secret, which is shown only once. During the grace period deliveries are signed with both secrets.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook-deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook deliveries
+         * @description Lists deliveries of the account, newest first. Finished ones are kept for 30 days, at most 1,000 a webhook.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook-deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a webhook delivery
+         * @description Reads one delivery with its payload.
+         */
+        get: operations["getWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook-deliveries/{delivery_id}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resend a webhook delivery
+         * @description Sends an event again, also one that was delivered. All waiting deliveries of its webhook are then tried at once.
+         */
+        post: operations["resendWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/accounts": {
         parameters: {
             query?: never;
@@ -2236,6 +2375,190 @@ export interface components {
             /** @description A message for the user. */
             message: string;
         };
+        /** @description An address that receives the account's events, signed as Standard Webhooks. Its secret is shown only when it is created or rotated. */
+        Webhook: {
+            /** @description The id of the webhook. */
+            id: string;
+            /** @description The name. Empty if it has none. */
+            name: string;
+            /** @description The address that receives the events. */
+            url: string;
+            /** @description The types of the events it receives. Further types may be added. */
+            event_types: string[];
+            /** @description Whether it receives events. */
+            enabled: boolean;
+            /** @description Why the service disabled it. Absent if it is enabled, or if the account disabled it. */
+            disabled_reason?: string;
+            /**
+             * Format: date-time
+             * @description When the first attempt since the last accepted one failed, ISO 8601 in UTC. Absent while the receiver accepts deliveries.
+             */
+            failing_since?: string;
+            /**
+             * Format: date-time
+             * @description When it was created, ISO 8601 in UTC.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its secret was last rotated, ISO 8601 in UTC. Absent before the first time.
+             */
+            secret_rotated_at?: string;
+            /**
+             * Format: date-time
+             * @description Until when deliveries are also signed with the previous secret, ISO 8601 in UTC. Absent if they no longer are.
+             */
+            previous_secret_expires_at?: string;
+        };
+        /** @description An event on its way to one webhook. */
+        WebhookDelivery: {
+            /** @description The id of the delivery. Every attempt sends it as the header `webhook-id`. */
+            id: string;
+            /** @description The webhook that receives it. */
+            webhook_id: string;
+            /** @description The type of the event. */
+            event_type: string;
+            /**
+             * @description `pending`, `delivered` (the receiver answered with a status of success) or `failed` (given up).
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "failed";
+            /**
+             * Format: int32
+             * @description The number of attempts since it was created or last resent.
+             */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When the event happened, ISO 8601 in UTC.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the last attempt was made, ISO 8601 in UTC. Absent before the first one.
+             */
+            last_attempt_at?: string;
+            /**
+             * Format: date-time
+             * @description The earliest time of the next attempt, ISO 8601 in UTC. Absent unless it is pending.
+             */
+            next_attempt_at?: string;
+            /**
+             * Format: date-time
+             * @description When the receiver accepted it, ISO 8601 in UTC. Absent if it has not.
+             */
+            delivered_at?: string;
+            /**
+             * Format: int32
+             * @description The HTTP status of the receiver's last response. Absent if there was none.
+             */
+            response_status?: number;
+            /** @description Why the last attempt failed, or why the delivery was given up. Absent if it did not fail. */
+            error?: string;
+        };
+        /** @description The webhook to create. */
+        CreateWebhookRequest: {
+            /** @description The name, at most 255 characters. Default: no name. */
+            name?: string | null;
+            /**
+             * Format: uri
+             * @description The https address that receives the events, at most 2048 characters. It must not lead to a private address.
+             */
+            url: string;
+            /** @description The types of the events to receive, among `connection.created`, `connection.verified`, `connection.failed`, `connection.needs_authorization`, `connection.deleted` and `tool_changes.pending`. */
+            event_types: ("connection.created" | "connection.verified" | "connection.failed" | "connection.needs_authorization" | "connection.deleted" | "tool_changes.pending")[];
+        };
+        /** @description The new webhook and its secret. */
+        CreateWebhookResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Webhook"];
+            /** @description The secret, `whsec_` and base64. Shown only once. */
+            secret: string;
+        };
+        /** @description A page of webhooks, oldest first. */
+        ListWebhooksResult: {
+            /** @description Always true. */
+            success: boolean;
+            /** @description The webhooks of this page. */
+            data: components["schemas"]["Webhook"][];
+            /**
+             * Format: int32
+             * @description Total number of webhooks on all pages.
+             */
+            total_count: number;
+            /** @description Whether more pages follow. */
+            has_more: boolean;
+        };
+        /** @description One webhook. */
+        GetWebhookResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Webhook"];
+        };
+        /** @description The changes. Omitted fields keep their values. */
+        UpdateWebhookRequest: {
+            /** @description The name, at most 255 characters. */
+            name?: string | null;
+            /**
+             * Format: uri
+             * @description The https address that receives the events, at most 2048 characters.
+             */
+            url?: string | null;
+            /** @description The full list of event types, among `connection.created`, `connection.verified`, `connection.failed`, `connection.needs_authorization`, `connection.deleted` and `tool_changes.pending`. Default: unchanged. */
+            event_types?: ("connection.created" | "connection.verified" | "connection.failed" | "connection.needs_authorization" | "connection.deleted" | "tool_changes.pending")[] | null;
+            /** @description Whether it receives events. Disabling it gives up its waiting deliveries. */
+            enabled?: boolean | null;
+        };
+        /** @description The changed webhook. */
+        UpdateWebhookResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Webhook"];
+        };
+        /** @description The webhook and its new secret. */
+        RotateWebhookSecretResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Webhook"];
+            /** @description The new secret, `whsec_` and base64. Shown only once. */
+            secret: string;
+        };
+        /** @description The result. */
+        DeleteWebhookResult: {
+            /** @description Always true. */
+            success: boolean;
+            /** @description A message for the user. */
+            message: string;
+        };
+        /** @description A page of deliveries, newest first. */
+        ListWebhookDeliveriesResult: {
+            /** @description Always true. */
+            success: boolean;
+            /** @description The deliveries of this page. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /**
+             * Format: int32
+             * @description Total number of deliveries on all pages.
+             */
+            total_count: number;
+            /** @description Whether more pages follow. */
+            has_more: boolean;
+        };
+        /** @description One delivery and its payload. */
+        GetWebhookDeliveryResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["WebhookDelivery"];
+            /** @description The request body as it is sent and signed: a JSON object with the keys type, timestamp and data. */
+            payload: string;
+        };
+        /** @description The delivery, which is pending again. */
+        ResendWebhookDeliveryResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["WebhookDelivery"];
+        };
         /** @description One event of the audit log: who did what to which object, and from where. It never contains secrets; for a change it contains only the field names. */
         AuditEvent: {
             /** @description The id of the event, a decimal number. */
@@ -2672,6 +2995,24 @@ export interface components {
                 "application/json": components["schemas"]["ApiError"];
             };
         };
+        /** @description The webhook does not exist or belongs to another account. */
+        WebhookNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ApiError"];
+            };
+        };
+        /** @description The delivery does not exist or belongs to another account. */
+        DeliveryNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ApiError"];
+            };
+        };
         /** @description A query parameter is invalid. */
         InvalidView: {
             headers: {
@@ -2841,9 +3182,19 @@ export interface components {
          */
         IfMatch: string;
         /** @description Only events with this action. Default: all actions. */
-        AuditAction: "account.create" | "account.disable" | "account.enable" | "account.end_sessions" | "account.purge" | "account.change_password" | "account.change_settings" | "account.link_identity" | "connection.create" | "connection.update" | "connection.delete" | "connection.authorize" | "connection.accept_tool_changes" | "connection.keep_contents" | "connection.stop_keeping_contents" | "oauth_client.create" | "oauth_client.update" | "oauth_client.rotate_secret" | "oauth_client.revoke" | "personal_access_token.create" | "personal_access_token.rotate" | "personal_access_token.revoke" | "grant.create" | "grant.revoke" | "session.login" | "session.logout" | "token.issue" | "signing_key.rotate" | "master_key.rewrap";
+        AuditAction: "account.create" | "account.disable" | "account.enable" | "account.end_sessions" | "account.purge" | "account.change_password" | "account.change_settings" | "account.link_identity" | "connection.create" | "connection.update" | "connection.delete" | "connection.authorize" | "connection.accept_tool_changes" | "connection.keep_contents" | "connection.stop_keeping_contents" | "oauth_client.create" | "oauth_client.update" | "oauth_client.rotate_secret" | "oauth_client.revoke" | "personal_access_token.create" | "personal_access_token.rotate" | "personal_access_token.revoke" | "grant.create" | "grant.revoke" | "session.login" | "session.logout" | "token.issue" | "webhook.create" | "webhook.update" | "webhook.enable" | "webhook.disable" | "webhook.rotate_secret" | "webhook.resend" | "webhook.delete" | "signing_key.rotate" | "master_key.rewrap";
+        /**
+         * @description The id of the webhook.
+         * @example webhook_R4tW8nLc2vQz6mYb1xKd9A
+         */
+        WebhookId: string;
+        /**
+         * @description The id of the delivery.
+         * @example delivery_Qs5vB9kXo2dHt7yLm4cRzE
+         */
+        DeliveryId: string;
         /** @description Only events about objects of this type. Default: all types. */
-        AuditObjectType: "account" | "connection" | "oauth_client" | "personal_access_token" | "grant" | "session" | "signing_key" | "master_key";
+        AuditObjectType: "account" | "connection" | "oauth_client" | "personal_access_token" | "grant" | "session" | "webhook" | "signing_key" | "master_key";
         /**
          * @description The `sessionId` that initialize returned.
          * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
@@ -5241,6 +5592,574 @@ export interface operations {
             };
             /** @description The object does not exist or belongs to another account. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Page size. Default: 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Number of items to skip. Default: 0. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhooks, oldest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListWebhooksResult"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The new webhook and its secret. */
+            201: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    /**
+                     * @description The path of the new object.
+                     * @example /api/v1/webhooks/webhook_R4tW8nLc2vQz6mYb1xKd9A
+                     */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreateWebhookResult"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Too many requests, or the account reached its limit. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example webhook_R4tW8nLc2vQz6mYb1xKd9A
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One webhook. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetWebhookResult"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example webhook_R4tW8nLc2vQz6mYb1xKd9A
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The changed webhook. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateWebhookResult"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            404: components["responses"]["WebhookNotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example webhook_R4tW8nLc2vQz6mYb1xKd9A
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteWebhookResult"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: {
+                /** @description The grace period of the old secret, 0 to 604800 seconds. Default: one day. */
+                grace_seconds?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the webhook.
+                 * @example webhook_R4tW8nLc2vQz6mYb1xKd9A
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook and its new secret. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotateWebhookSecretResult"];
+                };
+            };
+            /** @description A query parameter is unknown or invalid. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only deliveries to the webhook with this id. Default: all webhooks.
+                 * @example webhook_R4tW8nLc2vQz6mYb1xKd9A
+                 */
+                webhook_id?: string;
+                /** @description Only deliveries with this status. Default: all statuses. */
+                status?: "pending" | "delivered" | "failed";
+                /** @description Page size. Default: 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Number of items to skip. Default: 0. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries, newest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListWebhookDeliveriesResult"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            /** @description A query parameter is unknown or invalid. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The id of the delivery.
+                 * @example delivery_Qs5vB9kXo2dHt7yLm4cRzE
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One delivery and its payload. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetWebhookDeliveryResult"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            404: components["responses"]["DeliveryNotFound"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resendWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the delivery.
+                 * @example delivery_Qs5vB9kXo2dHt7yLm4cRzE
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, which is pending again. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResendWebhookDeliveryResult"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is limited to some connections. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            404: components["responses"]["DeliveryNotFound"];
+            /** @description The request conflicts with the current state. Nothing changed. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -18,6 +18,7 @@ import { composeGrantedTokens, composeRevocation } from "./granted-tokens.ts";
 import { composeIntegrations } from "./integrations.ts";
 import { composeToolDefinitions } from "./tool-definitions.ts";
 import { composeToolDiscovery } from "./tool-discovery.ts";
+import { composeWebhooks } from "./webhooks.ts";
 import { composeUpstreamCalls, drain } from "./upstream-calls.ts";
 import type { Config } from "../config.ts";
 import { createCachedView } from "../connections/cached-view.ts";
@@ -94,7 +95,8 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => auth.close());
   const { revocations, verifier, isTokenValid } = auth;
   const oauthRoutes = composeAuthorizationServer(config, foundation, login, auth, log);
-  const store = composeConnectionStore(config, foundation, jobs);
+  const webhooks = await composeWebhooks(config, foundation, listener, log);
+  const store = composeConnectionStore(config, foundation, jobs, webhooks.outbox);
   const grantedTokens = composeGrantedTokens(config, foundation, store);
   building.defer(() => grantedTokens.close());
   const integrations = await composeIntegrations(config, foundation, feed, log, additional, grantedTokens);
@@ -106,7 +108,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => validator.close());
 
   const view = createCachedView({ store, feed });
-  const toolDefinitions = composeToolDefinitions({ orm, connections: store, log });
+  const toolDefinitions = composeToolDefinitions({ orm, connections: store, webhooks: webhooks.outbox, log });
   const tools = createToolLists({
     catalog,
     view,
@@ -206,7 +208,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       runtime: createRuntimeHandlers(runtime),
       tool: createToolHandlers(discovery.search),
       accountSettings: createAccountSettingsHandlers(discovery.settings, callerOf),
-      ...composeAccess(config, foundation, revocations, callerOf),
+      ...composeAccess(config, foundation, revocations, webhooks, callerOf),
       ...composeAdministration({
         foundation,
         jobs,
@@ -252,16 +254,14 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     handler: transport.handler,
     ...(config.tls === undefined ? {} : { tls: await readTls(config.tls) }),
   });
-  let stopBackground = async (): Promise<void> => {};
+  let stopBackground = async (): Promise<unknown> => undefined;
   const built = building.move();
 
   return {
     async listen() {
       stopBackground = await startBackground({
-        jobs,
-        feed,
+        ...{ jobs, feed, verify, webhooks, log },
         verifications: createVerificationQueue(orm),
-        verify,
         purge: createPurge(database.maintenance),
         revokeGrants: composeRevocation(foundation, catalog, log),
         refreshDocuments: () =>
@@ -271,7 +271,6 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         endIdleSessions: () => sessions.endIdle(),
         workOnBackfills: () => workOnBackfills({ jobs, orm }),
         maintainKeys: () => foundation.keyRotation.maintain(),
-        log,
       });
       await port.listen();
       // Created last, because its password is printed once and a start that fails must not consume it.

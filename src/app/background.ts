@@ -5,6 +5,7 @@ import type { VerifyKey } from "../connections/verification/verification.ts";
 import type { VerificationQueue } from "../connections/verification/verification-queue.ts";
 import { startVerificationRunner } from "../connections/verification/verification-runner.ts";
 import type { JsonObject } from "../json.ts";
+import type { Webhooks } from "./webhooks.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { repeat, runSteps } from "../sweep.ts";
 import type { Purge } from "../storage/stores/connections/purge.ts";
@@ -24,6 +25,7 @@ export interface BackgroundDeps {
   readonly verifications: VerificationQueue;
   readonly verify: VerifyKey;
   readonly purge: Purge;
+  readonly webhooks: Pick<Webhooks, "startRunner" | "outbox">;
   /** Revokes the unused tokens of a connection. */
   readonly revokeGrants: RevokeGrants;
   /** Fetches documents that are due and deletes unused ones. */
@@ -40,8 +42,11 @@ export interface BackgroundDeps {
   readonly log: Logger;
 }
 
-/** Starts the queue workers, the verifications and the sweeps. Returns a function that stops the last two. */
-export async function startBackground(deps: BackgroundDeps): Promise<() => Promise<void>> {
+/**
+ * Starts the queue workers, the verifications, the webhook deliveries and the sweeps. Returns a function that stops all
+ * but the first.
+ */
+export async function startBackground(deps: BackgroundDeps): Promise<() => Promise<unknown>> {
   await deps.jobs.start();
   await deps.jobs.work(PURGE_QUEUE, { concurrency: 1, expireInSeconds: 300 }, async (payload) => {
     const { accountId, connectionId } = toConnectionRef(payload);
@@ -59,8 +64,10 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
   });
   const { verifications: queue, verify, log } = deps;
   const runner = startVerificationRunner({ queue, verify, log });
-  deps.feed.onChange(({ event }) => {
+  const deliveries = deps.webhooks.startRunner();
+  deps.feed.onChange(({ accountId, event }) => {
     if (event === "created" || event === "updated") runner.wake();
+    if (!deps.webhooks.outbox.isQuiet(accountId)) deliveries.wake();
   });
   const stopSweep = repeat(() => runSteps(sweepSteps(deps), log));
   // Separate, so that a slow address does not delay the other steps.
@@ -69,7 +76,7 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
   return () => {
     stopSweep();
     stopRefresh();
-    return runner.close();
+    return Promise.all([runner.close(), deliveries.close()]);
   };
 }
 

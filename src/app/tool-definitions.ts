@@ -6,6 +6,7 @@ import { createCurrentTools, type CurrentTools } from "../connections/definition
 import { refreshConnections } from "../connections/definitions/refresh-connections.ts";
 import { connectionsWithAcceptedDefinitions } from "../storage/stores/integrations/document-connections.ts";
 import { createDefinitionStore } from "../storage/stores/tools/accepted-definitions.ts";
+import type { WebhookOutbox } from "../storage/stores/webhooks/webhook-outbox.ts";
 import { purgeDefinitions } from "../storage/stores/tools/definition-purge.ts";
 
 const PURGE_MS = 3_600_000;
@@ -22,11 +23,16 @@ export interface ToolDefinitions {
   purge(): Promise<void>;
 }
 
-export function composeToolDefinitions(deps: { orm: Orm; connections: ConnectionStore; log: Logger }): ToolDefinitions {
-  const { orm, connections, log } = deps;
+export function composeToolDefinitions(deps: {
+  orm: Orm;
+  connections: ConnectionStore;
+  webhooks: WebhookOutbox;
+  log: Logger;
+}): ToolDefinitions {
+  const { orm, connections, webhooks, log } = deps;
   let nextPurgeMs = Date.now() + PURGE_MS * Math.random();
   return {
-    currentTools: createCurrentTools({ connections, store: createDefinitionStore(orm), log }),
+    currentTools: createCurrentTools({ connections, store: createDefinitionStore(orm, webhooks), log }),
     refreshAffectedConnections: async (tools, url) =>
       refreshConnections(await connectionsWithAcceptedDefinitions(orm, url), { connections, tools, log }),
     async purge() {

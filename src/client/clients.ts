@@ -10,6 +10,7 @@ import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_ser
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
+import { WebhookService } from "../../gen/proto/patchbay/v1/webhook_service_pb.ts";
 
 /** A client for every service of the RPC contract. */
 export interface Clients {
@@ -24,6 +25,7 @@ export interface Clients {
   readonly personalAccessTokens: Client<typeof PersonalAccessTokenService>;
   readonly runtime: Client<typeof RuntimeService>;
   readonly tools: Client<typeof ToolService>;
+  readonly webhooks: Client<typeof WebhookService>;
 }
 
 /** Creates the clients of all services over one transport. */
@@ -40,5 +42,6 @@ export function createClients(transport: Transport): Clients {
     personalAccessTokens: createClient(PersonalAccessTokenService, transport),
     runtime: createClient(RuntimeService, transport),
     tools: createClient(ToolService, transport),
+    webhooks: createClient(WebhookService, transport),
   };
 }

@@ -16,7 +16,8 @@ export interface UpstreamAnswer {
 }
 
 export type ExchangeFailure =
-  | { readonly kind: "too_large" }
+  /** `status`: the answer's, where it had started. */
+  | { readonly kind: "too_large"; readonly status?: number }
   | { readonly kind: "timeout" }
   /** `afterStart`: the answer had started. */
   | { readonly kind: "broken"; readonly error: Error; readonly afterStart: boolean };
@@ -84,11 +85,11 @@ export function sendToUpstream(
         status = code;
         headers = flatHeaders(received);
         if (Number(headers["content-length"]) > limits.maxBytes && request.method !== "HEAD")
-          stop(() => resolve({ failure: { kind: "too_large" } }));
+          stop(() => resolve({ failure: { kind: "too_large", status } }));
       },
       onResponseData(_controller, chunk) {
         size += chunk.length;
-        if (size > limits.maxBytes) stop(() => resolve({ failure: { kind: "too_large" } }));
+        if (size > limits.maxBytes) stop(() => resolve({ failure: { kind: "too_large", status } }));
         else chunks.push(chunk);
       },
       onResponseEnd() {

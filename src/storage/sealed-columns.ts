@@ -7,6 +7,7 @@ import { contentsPlace } from "./stores/calls/call-contents.ts";
 import { taskPlace } from "./stores/sessions/mcp-task.ts";
 import { relayMessagePlace } from "./stores/sessions/relay-message.ts";
 import { signingKeyPlace } from "./stores/identity/signing-key.ts";
+import { webhookPlace } from "./stores/webhooks/webhook-row.ts";
 import { upstreamClientPlace } from "./stores/integrations/upstream-client.ts";
 
 /** A column with encrypted values. */
@@ -69,6 +70,12 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     column: "sealed_state",
     key: [ACCOUNT, ID],
     placeOf: ([accountId = "", id = ""]) => taskPlace(accountId, id),
+  },
+  {
+    table: "webhook",
+    column: "sealed_secrets",
+    key: [ACCOUNT, ID],
+    placeOf: ([accountId = "", id = ""]) => webhookPlace(accountId, id),
   },
 ];
 

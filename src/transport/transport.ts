@@ -15,6 +15,7 @@ import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_ser
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
+import { WebhookService } from "../../gen/proto/patchbay/v1/webhook_service_pb.ts";
 import { createTimeLimit } from "../time-limit.ts";
 import { serveRpc, type ServedRpc } from "./rpc/calls.ts";
 import { createRpcHandler } from "./rpc/connect/protocol-handler.ts";
@@ -92,6 +93,7 @@ export interface TransportDeps {
     readonly grant: ServiceImpl<typeof GrantService>;
     readonly oauthClient: ServiceImpl<typeof OAuthClientService>;
     readonly personalAccessToken: ServiceImpl<typeof PersonalAccessTokenService>;
+    readonly webhook: ServiceImpl<typeof WebhookService>;
   };
   /** The MCP endpoint. Without it MCP is not served. */
   readonly mcp?: McpDomain;
@@ -228,6 +230,7 @@ function serveAll(
     PersonalAccessTokenService,
     RuntimeService,
     ToolService,
+    WebhookService,
   ];
   const known = [...ours, Health, ServerReflection, ServerReflectionAlpha];
   const reflection = createReflectionService(known);
@@ -250,6 +253,7 @@ function serveAll(
       { audiences: [publicUrl] },
       () => pool,
     ),
+    ...serveService(WebhookService, implementations.webhook, { audiences: [publicUrl] }, () => pool),
     ...serveService(HistoryService, implementations.history, { audiences: [publicUrl] }, () => pool),
     // The first list of a connection's tools is fetched from its upstream.
     ...serveService(ToolService, implementations.tool, { audiences: [publicUrl] }, () => upstream),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JsonValue } from "../../src/json.ts";
+import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
 import { createProtocolClient, OPERATIONS } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -36,14 +36,17 @@ beforeAll(async () => {
   });
   const { server_id: foreign } = Object(theirs.body) as { server_id: string };
   given.set("foreign", foreign);
-  const ask = async (operation: string): Promise<JsonValue> => {
-    const input = { scopes: ["mcp.read"] };
+  const webhook = { url: "https://hooks.invalid/", event_types: ["connection.created"] };
+  const ask = async (operation: string, input: JsonObject = { scopes: ["mcp.read"] }): Promise<JsonValue> => {
     return (
       await createProtocolClient("rest", service.url).call(operation, { token: await otherAccount.token(), input })
     ).body;
   };
   given.set("foreign_client", at(await ask("CreateOAuthClient"), "data.client_id") ?? "");
   given.set("foreign_token", at(await ask("CreatePersonalAccessToken"), "data.id") ?? "");
+  given.set("foreign_webhook", at(await ask("CreateWebhook", webhook), "data.id") ?? "");
+  await ask("CreateConnection", { server_type: "mcp", configuration: { url: upstream.url } });
+  given.set("foreign_delivery", at(await ask("ListWebhookDeliveries", {}), "data.0.id") ?? "");
   given.set("missing", "2147483647");
   given.set("upstream", upstream.url);
   given.set("locked", locked.url);

@@ -6,10 +6,8 @@ import {
   VERIFICATION_PRIORITIES,
   type VerificationPriority,
 } from "../../src/connections/verification/verification-queue.ts";
-import {
-  startVerificationRunner,
-  type VerificationRunner,
-} from "../../src/connections/verification/verification-runner.ts";
+import type { ClaimRunner } from "../../src/claim-runner.ts";
+import { startVerificationRunner } from "../../src/connections/verification/verification-runner.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
 import {
   createVerificationQueue,
@@ -25,7 +23,7 @@ const log = pino({ level: "silent" });
 
 let testDatabase: TestDatabase;
 let database: Database;
-let runners: VerificationRunner[];
+let runners: ClaimRunner[];
 let held: PromiseWithResolvers<undefined>;
 let started: DueVerification[];
 
@@ -64,7 +62,7 @@ async function connect(accountId: string, first: number, count: number, priority
   );
 }
 
-function startRunner(verify: VerifyKey): VerificationRunner {
+function startRunner(verify: VerifyKey): ClaimRunner {
   const runner = startVerificationRunner({ queue: createVerificationQueue(database.orm), verify, log });
   runners.push(runner);
   return runner;

@@ -13,29 +13,9 @@ import {
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { PROTOCOL_NAMES } from "../support/outcome.ts";
 import { type Service, startService } from "../support/service.ts";
+import type { Theirs, Trial } from "./access-trial.ts";
 import { listOperations, readDocument } from "./document.ts";
-
-/** The data for testing the access rules of an operation. */
-interface Trial {
-  /** Scopes that are not sufficient; `forged` for an operation that every grantable scope opens. */
-  readonly wrongScopes: string;
-  /** A request that would succeed for the owner. */
-  readonly request: (theirs: Theirs) => {
-    readonly input: JsonObject;
-    readonly headers?: Readonly<Record<string, string>>;
-  };
-  /** Whether the request names an object of another account. */
-  readonly namesSomething: boolean;
-}
-
-/** Objects of another account. */
-interface Theirs {
-  readonly connection: string;
-  readonly session: string;
-  readonly client: string;
-  readonly token: string;
-  readonly grant: string;
-}
+import { WEBHOOK_TRIALS } from "./webhook-trials.ts";
 
 const FORGED = "forged";
 
@@ -201,6 +181,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ token }) => ({ input: { token_id: token } }),
     namesSomething: true,
   },
+  ...WEBHOOK_TRIALS,
   ListAuditEvents: {
     wrongScopes: "mgmt.write mcp.read mcp.write",
     request: () => ({ input: {} }),
@@ -323,7 +304,18 @@ beforeAll(async () => {
      values ($1, $2, 'client_of_theirs', 'Theirs', 'https://example.com/', '{mcp.read}', $3)`,
     [owner.id, grant, service.url],
   );
-  theirs = { connection, session, client: client.client_id, token: personal.id, grant };
+  const { body: hooked } = await rest.call("CreateWebhook", {
+    token,
+    input: { url: "https://hooks.invalid/", event_types: ["connection.deleted"] },
+  });
+  const { data: webhook } = hooked as { data: { id: string } };
+  const delivery = "delivery_AAAAAAAAAAAAAAAAAAAAAA";
+  await accounts.query(
+    `insert into webhook_delivery (account_id, id, webhook_id, event_type, subject, payload)
+     values ($1, $2, $3, 'connection.deleted', 'connection/1', '{}')`,
+    [owner.id, delivery, webhook.id],
+  );
+  theirs = { webhook: webhook.id, delivery, connection, session, client: client.client_id, token: personal.id, grant };
 });
 
 afterAll(async () => {

@@ -30,6 +30,7 @@ import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_ser
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
+import { WebhookService } from "../../gen/proto/patchbay/v1/webhook_service_pb.ts";
 
 /** The services that REST also serves. */
 export const services: readonly DescService[] = [
@@ -44,6 +45,7 @@ export const services: readonly DescService[] = [
   PersonalAccessTokenService,
   RuntimeService,
   ToolService,
+  WebhookService,
 ];
 
 /** One RPC on one REST path, from the options of the contract. */

@@ -12,6 +12,7 @@ import { createSealer, type Sealer } from "../../src/storage/sealing.ts";
 import { secretsPlace } from "../../src/storage/stores/connections/connection-row.ts";
 import { grantPlace } from "../../src/storage/stores/connections/sealed-grant.ts";
 import { createSigningKeyStore } from "../../src/storage/stores/identity/signing-key.ts";
+import { webhookPlace } from "../../src/storage/stores/webhooks/webhook-row.ts";
 import { upstreamClientPlace } from "../../src/storage/stores/integrations/upstream-client.ts";
 import { startChild } from "../support/child-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -70,6 +71,11 @@ async function fillGrants(): Promise<void> {
     `insert into authorization_request (account_id, id, connection_id, ticket_hash, expires_at, sealed_flow)
      values ($1, 'one', 1, '\\x00', now(), $2)`,
     [ACCOUNT, old.seal("flow", flowPlace(ACCOUNT, "one"))],
+  );
+  await database.pool.query(
+    `insert into webhook (account_id, id, url, event_types, sealed_secrets)
+     values ($1, 'one', 'https://hooks.example.com/', '{connection.created}', $2)`,
+    [ACCOUNT, old.seal("secrets", webhookPlace(ACCOUNT, "one"))],
   );
 }
 
@@ -133,6 +139,7 @@ describe("keys rewrap", () => {
         "relay_message.sealed_text": 0,
         "signing_key.sealed_private_jwk": 4,
         "upstream_client.sealed_client": 2,
+        "webhook.sealed_secrets": 1,
       },
       failed: {},
       remaining: 0,

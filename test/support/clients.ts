@@ -12,6 +12,7 @@ import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_ser
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
+import { WebhookService } from "../../gen/proto/patchbay/v1/webhook_service_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { PROTOCOL_NAMES, type ProtocolName, type Outcome } from "./outcome.ts";
 import { callRest } from "./rest-client.ts";
@@ -43,6 +44,7 @@ export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
     PersonalAccessTokenService,
     RuntimeService,
     ToolService,
+    WebhookService,
   ]
     .flatMap(({ methods }) => methods)
     .map((method) => [method.name, method]),

@@ -29,6 +29,13 @@ export const AUDIT_ACTIONS = [
   "session.login",
   "session.logout",
   "token.issue",
+  "webhook.create",
+  "webhook.update",
+  "webhook.enable",
+  "webhook.disable",
+  "webhook.rotate_secret",
+  "webhook.resend",
+  "webhook.delete",
   "signing_key.rotate",
   "master_key.rewrap",
 ] as const;
@@ -42,6 +49,7 @@ export const AUDIT_OBJECTS = [
   "personal_access_token",
   "grant",
   "session",
+  "webhook",
   "signing_key",
   "master_key",
 ] as const;

@@ -32,3 +32,5 @@ export { ToolNameEntity } from "./tools/tool-name.ts";
 export { ToolPinSetEntity } from "./tools/tool-pin-set.ts";
 export { UpstreamClientEntity } from "./integrations/upstream-client.ts";
 export { VerificationEntity } from "./connections/verification.ts";
+export { WebhookDeliveryEntity } from "./webhooks/webhook-delivery.ts";
+export { WebhookEntity } from "./webhooks/webhook.ts";

@@ -177,6 +177,17 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
       rotateOAuthClientSecret: notPlayed,
       revokeOAuthClient: notPlayed,
     },
+    webhook: {
+      createWebhook: notPlayed,
+      listWebhooks: notPlayed,
+      getWebhook: notPlayed,
+      updateWebhook: notPlayed,
+      rotateWebhookSecret: notPlayed,
+      deleteWebhook: notPlayed,
+      listWebhookDeliveries: notPlayed,
+      getWebhookDelivery: notPlayed,
+      resendWebhookDelivery: notPlayed,
+    },
     personalAccessToken: {
       createPersonalAccessToken: notPlayed,
       listPersonalAccessTokens: notPlayed,

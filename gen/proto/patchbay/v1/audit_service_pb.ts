@@ -47,8 +47,9 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
    * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`, `oauth_client.update`,
    * `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
    * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
-   * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only events with this action.
-   * Default: all actions.
+   * `session.logout`, `token.issue`, `webhook.create`, `webhook.update`, `webhook.enable`, `webhook.disable`,
+   * `webhook.rotate_secret`, `webhook.resend`, `webhook.delete`, `signing_key.rotate` or `master_key.rewrap`: only
+   * events with this action. Default: all actions.
    *
    * @generated from field: optional string action = 3;
    */
@@ -69,7 +70,7 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
   actor?: string | undefined;
 
   /**
-   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `signing_key` or
+   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `webhook`, `signing_key` or
    * `master_key`: only events about objects of this type. Default: all types.
    *
    * @generated from field: optional string object_type = 6 [json_name = "object_type"];
@@ -174,8 +175,9 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
    * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`, `oauth_client.update`,
    * `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
    * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
-   * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only events with this action.
-   * Default: all actions.
+   * `session.logout`, `token.issue`, `webhook.create`, `webhook.update`, `webhook.enable`, `webhook.disable`,
+   * `webhook.rotate_secret`, `webhook.resend`, `webhook.delete`, `signing_key.rotate` or `master_key.rewrap`: only
+   * events with this action. Default: all actions.
    *
    * @generated from field: optional string action = 4;
    */
@@ -196,7 +198,7 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
   actor?: string | undefined;
 
   /**
-   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `signing_key` or
+   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `webhook`, `signing_key` or
    * `master_key`: only events about objects of this type. Default: all types.
    *
    * @generated from field: optional string object_type = 7 [json_name = "object_type"];

@@ -34,6 +34,13 @@ const EACH: Readonly<Record<ListedAuditAction, true>> = {
   "session.login": true,
   "session.logout": true,
   "token.issue": true,
+  "webhook.create": true,
+  "webhook.update": true,
+  "webhook.enable": true,
+  "webhook.disable": true,
+  "webhook.rotate_secret": true,
+  "webhook.resend": true,
+  "webhook.delete": true,
   "signing_key.rotate": true,
   "master_key.rewrap": true,
 };

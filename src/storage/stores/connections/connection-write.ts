@@ -10,6 +10,11 @@ import type {
   NewConnection,
 } from "../../../connections/connection-store.ts";
 import { type CreateKey, toCreated } from "../../../connections/create-once.ts";
+import {
+  connectionChanged,
+  connectionCreated,
+  connectionDeleted,
+} from "../../../connections/connection-webhook-event.ts";
 import { changedMeanwhile } from "../../../connections/expected-versions.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { Actor } from "../../../identity/actor.ts";
@@ -29,6 +34,7 @@ import { lockAccount } from "../identity/account-lock.ts";
 import { type ChangeEvent, recordEvent } from "../identity/audit-event.ts";
 import { revoke } from "../identity/revocation.ts";
 import { runnerOf } from "../run-statement.ts";
+import type { WebhookOutbox } from "../webhooks/webhook-outbox.ts";
 import { aliasesOf, claimAlias } from "./connection-alias.ts";
 import { announceEvent } from "./connection-event.ts";
 import { sealSecrets, toConnection } from "./connection-row.ts";
@@ -43,6 +49,8 @@ export interface ConnectionWriteDeps extends Pick<Database, "orm" | "pool"> {
   readonly maxConnections: number;
   /** Enqueues the verification of a connection's key, within the transaction. */
   readonly enqueueVerification: (em: EntityManager, connection: Connection) => Promise<void>;
+  /** Stores webhook events, within the transaction. Without it there are none. */
+  readonly webhooks?: WebhookOutbox;
   /** Deletes the owner's authorization, if there is one, within the transaction. */
   readonly endAuthorization?: (em: EntityManager, accountId: string, connectionId: number) => Promise<void>;
   /**
@@ -134,6 +142,7 @@ export function createConnectionWrites(
     const connection = toConnection(accountId, row);
     await announceEvent(em, { accountId, connectionId: id, event: "created" });
     await deps.enqueueVerification(em, connection);
+    await deps.webhooks?.record(em, connectionCreated(connection));
     return connection;
   }
 
@@ -168,7 +177,10 @@ export function createConnectionWrites(
       return inTransaction(orm, async (em) => {
         if (effects.claimAlias === true) await claimAlias(em, after);
         const saved = await update(runnerOf(em), before, after, effects, audit);
-        if (saved !== undefined) await applyEffects(deps, em, saved, effects, audit.actor);
+        if (saved === undefined) return undefined;
+        const event = connectionChanged(before, saved);
+        if (event !== undefined) await deps.webhooks?.record(em, event);
+        await applyEffects(deps, em, saved, effects, audit.actor);
         return saved;
       });
     },
@@ -186,6 +198,7 @@ export function createConnectionWrites(
         recordEvent(em, connectionEvent(found, "connection.delete", actor));
         await em.flush();
         await announceEvent(em, { accountId, connectionId: id, event: "deleted" });
+        await deps.webhooks?.record(em, connectionDeleted(toConnection(accountId, found)));
         const hasCalled = { [raw("? = any (called_connection_ids)", [id])]: true };
         await em.nativeDelete(SessionEntity, { accountId, $or: [{ connectionId: id }, hasCalled] });
         await revoke(runnerOf(em), { accountId, kind: "connection", subject: String(id) });

@@ -1,7 +1,10 @@
 import type { ConnectionStore } from "../../../connections/connection-store.ts";
 import { isJsonObject } from "../../../json.ts";
-import type { StatementRunner } from "../../pool/reads.ts";
+import { inTransaction } from "../../orm.ts";
+import type { StatementResult, StatementRunner } from "../../pool/reads.ts";
 import * as statements from "../../statements/connection.ts";
+import { runnerOf } from "../run-statement.ts";
+import { recordChange } from "../webhooks/record-change.ts";
 import { secretsPlace, toConnection } from "./connection-row.ts";
 import { createConnectionWrites, type ConnectionWriteDeps } from "./connection-write.ts";
 
@@ -12,7 +15,20 @@ export interface ConnectionStoreDeps extends ConnectionWriteDeps {
 
 /** Connections in PostgreSQL: prepared statements for hot queries, transactions for changes of several tables. */
 export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStore {
-  const { pool, reads = pool, sealer } = deps;
+  const { orm, pool, reads = pool, sealer, webhooks } = deps;
+
+  /** Runs one statement, in a transaction with the event of its change if the account has webhooks. */
+  async function changeStatus(
+    accountId: string,
+    id: number,
+    change: (runner: StatementRunner) => Promise<StatementResult<object>>,
+  ): Promise<boolean> {
+    const { rowCount } =
+      webhooks === undefined || webhooks.isQuiet(accountId)
+        ? await change(pool)
+        : await inTransaction(orm, (em) => recordChange(em, webhooks, { accountId, id }, () => change(runnerOf(em))));
+    return rowCount === 1;
+  }
 
   return {
     ...createConnectionWrites(deps),
@@ -44,11 +60,12 @@ export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStor
     },
     async recordVerification(accountId, id, keyVersion, status, reason) {
       const key = { accountId, id, keyVersion };
-      return (await statements.recordVerification(pool, { ...key, status, reason })).rowCount === 1;
+      return changeStatus(accountId, id, (runner) => statements.recordVerification(runner, { ...key, status, reason }));
     },
     async requireAuthorization(accountId, id, keyVersion, { reason, wantedScope }) {
       const key = { accountId, id, keyVersion };
-      return (await statements.requireAuthorization(pool, { ...key, reason, wantedScope })).rowCount === 1;
+      const need = { ...key, reason, wantedScope };
+      return changeStatus(accountId, id, (runner) => statements.requireAuthorization(runner, need));
     },
     async adoptTools(accountId, id, toolIds) {
       await statements.adoptTools(pool, { accountId, id, toolIds });

@@ -55,6 +55,12 @@ const EXPIRED: readonly DeleteInBatches<object>[] = [
     () => sql`ended_at < now() - interval '3 days'`,
   ),
   deleteInBatches("purge_idempotency_keys", "idempotency_key", ["account_id", "key"], isExpired),
+  deleteInBatches(
+    "purge_webhook_deliveries",
+    "webhook_delivery",
+    ["account_id", "id"],
+    () => sql`created_at < now() - interval '30 days' and status <> 'pending'`,
+  ),
   deleteInBatches("purge_relay_messages", "relay_message", ["account_id", "address", "id"], isExpired),
   deleteInBatches("purge_mcp_tasks", "mcp_task", ["account_id", "id"], isExpired),
 ];
@@ -67,7 +73,8 @@ export interface Purge {
   contents(accountId: string, connectionId: number): Promise<void>;
   /**
    * Deletes expired rows: call contents, revocations, OAuth payloads, login sessions, failed logins, authorizations,
-   * idempotency keys, messages between replicas and tasks. Continues if a table fails, and throws at the end.
+   * idempotency keys, webhook deliveries, messages between replicas and tasks. Continues if a table fails, and throws at
+   * the end.
    */
   expired(): Promise<void>;
 }

@@ -16,6 +16,8 @@ import { toConnection } from "../connections/connection-row.ts";
 import { connectionEvent } from "../connections/connection-write.ts";
 import { recordEvent } from "../identity/audit-event.ts";
 import { runnerOf } from "../run-statement.ts";
+import { recordChange } from "../webhooks/record-change.ts";
+import type { WebhookOutbox } from "../webhooks/webhook-outbox.ts";
 import { keepDefinitions, parseDefinition } from "./tool-definition.ts";
 
 /**
@@ -27,9 +29,9 @@ const MAX_WRITTEN = 20_000;
 
 /**
  * Accepted definitions in PostgreSQL. A connection needs no row: it refers to a set that all connections with equal
- * definitions share.
+ * definitions share. Without `webhooks` no events are stored.
  */
-export function createDefinitionStore(orm: Orm): DefinitionStore {
+export function createDefinitionStore(orm: Orm, webhooks?: WebhookOutbox): DefinitionStore {
   const written = new LRUCache<string, true>({ ...atMost(MAX_WRITTEN), ttl: WRITTEN_MS });
 
   async function hold(
@@ -78,7 +80,7 @@ export function createDefinitionStore(orm: Orm): DefinitionStore {
           definitions.map((definition) => ({ definition })),
         );
         if (definitions.length > 0 || !written.has(kept.digest)) await keepSet(em, kept);
-        return hold(em, connection, kept);
+        return recordChange(em, webhooks, connection, () => hold(em, connection, kept));
       });
       for (const { digest = "" } of [...definitions, kept]) written.set(digest, true);
       return saved;
