@@ -150,7 +150,7 @@ async function inspect(revision: string, path: string, token: string, ...args: r
   return JSON.parse(stdout);
 }
 
-describe.each(["legacy", "auto", "modern"])("the Inspector, %s", (revision) => {
+describe.each(["legacy", "modern"])("the Inspector, %s", (revision) => {
   test("lists and calls the tools of an MCP server", async () => {
     const token = tokens["client credentials"];
     expect(await inspect(revision, paths.everything, token, "--method", "tools/list")).toMatchObject({
