@@ -22,8 +22,9 @@ export function createKeyedRequests(transport: WebStandardStreamableHTTPServerTr
   };
   return {
     async ask(relatedRequestId, key, { method, params }) {
-      let id = key;
-      while (waiting.has(id)) id += "+";
+      const id = key;
+      // Ids are unique in a session: a question that its call abandoned gives way to a new one with its name.
+      waiting.get(id)?.({ error: "superseded" });
       const { promise, resolve } = Promise.withResolvers<{ readonly result?: unknown; readonly error?: unknown }>();
       waiting.set(id, resolve);
       try {
@@ -32,7 +33,7 @@ export function createKeyedRequests(transport: WebStandardStreamableHTTPServerTr
         if (error !== undefined) throw new Error(JSON.stringify(error));
         return result;
       } finally {
-        waiting.delete(id);
+        if (waiting.get(id) === resolve) waiting.delete(id);
       }
     },
   };

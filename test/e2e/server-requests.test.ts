@@ -212,6 +212,17 @@ test("a call that waits for input continues once, on another replica, and reques
     });
 });
 
+test("uses answers that a client sends with its first request, and no others", async () => {
+  const known = { user_name: { action: "accept", content: { name: "Ada" } } };
+  const other = { other: { action: "accept", content: {} }, 0: { action: "accept", content: { name: "Eve" } } };
+  const complete = (await callParked(0, { inputResponses: { ...known, ...other } })).last["result"];
+  expect(complete).toMatchObject({ resultType: "complete" });
+  expect(JSON.stringify(complete)).toContain("Ada");
+  expect((await callParked(0, { inputResponses: other })).last).toMatchObject({
+    result: { resultType: "input_required", inputRequests: { user_name: {} } },
+  });
+});
+
 test("canceling a call cancels its pending request to the client", async () => {
   const [here, there] = [wireTo(0, "legacy"), wireTo(1, "legacy")];
   const opened = await here.call("initialize", {

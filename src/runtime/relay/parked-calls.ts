@@ -23,11 +23,12 @@ export type CallStep =
 export interface ParkedCalls {
   /**
    * Runs a call until it finishes or asks. `run` returns the response; it must not reject. Aborts the controller if the
-   * client does not continue the call in time.
+   * client does not continue the call in time. `given` are answers that the client sent before it was asked.
    */
   start(
     accountId: string,
     controller: AbortController,
+    given: JsonObject,
     run: (ask: AskWhileParked) => Promise<JsonValue>,
   ): Promise<CallStep>;
   /**
@@ -45,13 +46,19 @@ interface Question {
 }
 
 export function createParkedCalls(relays: RelayMessages): ParkedCalls {
-  function createRun(accountId: string, controller: AbortController) {
+  function createRun(accountId: string, controller: AbortController, given: Map<string, JsonObject>) {
     const questions = new Map<string, Question>();
     const finished = Promise.withResolvers<CallStep>();
     let asked = Promise.withResolvers<undefined>();
 
     const ask: AskWhileParked = ({ method, params, key }, signal) =>
       new Promise((resolve, reject) => {
+        const result = given.get(key);
+        if (result !== undefined) {
+          given.delete(key);
+          resolve({ kind: "result", result });
+          return;
+        }
         let name = key;
         while (questions.has(name)) name += "_";
         const leave = (): void => {
@@ -119,8 +126,8 @@ export function createParkedCalls(relays: RelayMessages): ParkedCalls {
   }
 
   return {
-    start(accountId, controller, run) {
-      const call = createRun(accountId, controller);
+    start(accountId, controller, given, run) {
+      const call = createRun(accountId, controller, namedAnswers(given));
       void run(call.ask).then(call.finish);
       return call.next();
     },
@@ -143,6 +150,15 @@ export function createParkedCalls(relays: RelayMessages): ParkedCalls {
       }
     },
   };
+}
+
+/** Answers under names that upstreams choose. Under a number, another call may ask something else. */
+function namedAnswers(given: JsonObject): Map<string, JsonObject> {
+  const named = new Map<string, JsonObject>();
+  for (const [key, result] of Object.entries(given)) {
+    if (isJsonObject(result) && !/^\d+$/.test(key)) named.set(key, result);
+  }
+  return named;
 }
 
 /** 2026-07-28 has no ids of elicitations and no tasks in requests of servers. */

@@ -98,7 +98,7 @@ export function createModernCalls(
     if (!canBeAsked({ capabilities: call.envelope.capabilities })) {
       return { kind: "done", response: await run(call, controller, { stateful, input, ask: never, onSent }) };
     }
-    return parkedCalls.start(principal.accountId, controller, (ask) =>
+    return parkedCalls.start(principal.accountId, controller, input.responses ?? {}, (ask) =>
       run(call, controller, { stateful, input, ask, onSent }),
     );
   }
