@@ -234,14 +234,21 @@ describe.each(Object.entries(SDKS))("%s, given only the address of /mcp,", (_nam
   });
 });
 
-test("mcp-remote, given only the address of /mcp, registers itself, logs in and uses all tools", async () => {
-  const remote = await startMcpRemote(new URL(`${service.url}/mcp`), [], person);
-  const { tools } = await remote.client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["mcp_server__echo", "mcp_server_2__echo"]));
-  const called = await remote.client.callTool({ name: `echo__${ids[0]}`, arguments: { message: "hello" } });
-  expect(called).toMatchObject({ content: [{ text: "Echo: hello" }] });
-  await remote.close();
-});
+test.each([
+  ["/mcp", []],
+  ["/sse", []],
+  ["/sse", ["--transport", "sse-only"]],
+])(
+  "mcp-remote, given only the address of %s and %j, registers itself, logs in and uses all tools",
+  async (path, args) => {
+    const remote = await startMcpRemote(new URL(service.url + path), args, person);
+    const { tools } = await remote.client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["mcp_server__echo", "mcp_server_2__echo"]));
+    const called = await remote.client.callTool({ name: `echo__${ids[0]}`, arguments: { message: "hello" } });
+    expect(called).toMatchObject({ content: [{ text: "Echo: hello" }] });
+    await remote.close();
+  },
+);
 
 test("revoking a grant ends its sessions and invalidates its tokens", async () => {
   const host = createHost();
