@@ -11,6 +11,9 @@ import type { CallResult } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { checkDestination } from "../../src/outbound/check-destination.ts";
 import { createGuardedDispatcher } from "../../src/outbound/guarded-dispatcher.ts";
+import { createSendWebhook } from "../../src/outbound/send-webhook.ts";
+import type { SendWebhook } from "../../src/webhooks/deliver-due.ts";
+import { randomWebhookSecret, signWebhook } from "../../src/webhooks/sign-webhook.ts";
 import { createWorld, documentOf, type World } from "../integrations/openapi-document/support.ts";
 import { FORBIDDEN, REBINDING } from "./forbidden.ts";
 
@@ -25,6 +28,7 @@ interface Way {
 
 let world: World;
 let mcp: Integration & { close(): void };
+let sendWebhook: SendWebhook;
 let permitted: { readonly origin: string; readonly port: number; leadsTo: string; close(): void };
 /** The lookup result of every name. */
 let addresses: readonly string[] = [];
@@ -48,6 +52,7 @@ beforeAll(async () => {
     else callback(null, first.address, first.family);
   };
   const dispatcher = createGuardedDispatcher({ allow, lookup });
+  sendWebhook = createSendWebhook(dispatcher);
   const check = (url: string): string | undefined => checkDestination(url, allow);
   world = await createWorld({ dispatcher, checkDestination: check });
   mcp = createMcpIntegration({ dispatcher, checkDestination: check, log: pino({ level: "silent" }) });
@@ -135,6 +140,16 @@ const own = (): JsonObject =>
 const AS_CLIENT = { client_id: "me", api_token: "secret-of-the-client" };
 
 const WAYS: readonly Way[] = [
+  {
+    name: "the url of a webhook",
+    use: (url) =>
+      heard(() =>
+        sendWebhook(
+          { url, headers: signWebhook([randomWebhookSecret()], "delivery_1", "{}", new Date()), body: "{}" },
+          never,
+        ),
+      ),
+  },
   { name: "the url of an MCP server", store: (url) => mcp.checkConfiguration?.({ url }), use: mcpAt },
   {
     name: "the spec_url of a document",
