@@ -2,7 +2,7 @@ import type { Integration } from "../src/integrations/integration.ts";
 import type { JsonObject } from "../src/json.ts";
 import { echo, ECHO_TOOLS } from "./echo.ts";
 
-/** An integration whose tools are functions of this process: a call without waiting for an upstream. */
+/** An integration whose tools are functions of this process, so a call does not wait for an upstream. */
 export const LOCAL_INTEGRATION: Integration = {
   serverType: "local",
   title: "Local",

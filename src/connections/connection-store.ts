@@ -25,7 +25,7 @@ export interface NewConnection {
   readonly needsAuthorization: boolean;
 }
 
-/** Effects of a change beside its own row, all in one transaction. */
+/** Effects of a change besides the update of its row, all in one transaction. */
 export interface ChangeEffects {
   /** All secrets after the change. Undefined keeps them. */
   readonly secrets?: JsonObject;
@@ -77,7 +77,10 @@ export interface ConnectionStore {
   sealedSecrets(accountId: string, id: number, keyVersion: number): Promise<Uint8Array | undefined>;
   /** Decrypts the result of `sealedSecrets`. Do not store the plain secrets. */
   openSecrets(accountId: string, id: number, sealed: Uint8Array): JsonObject;
-  /** Stores a connection with a free alias, its own client and its verification. Throws `exhausted` above the account's limit. */
+  /**
+   * Stores a connection with a free alias, its own client and its verification. Throws `exhausted` above the account's
+   * limit.
+   */
   create(connection: NewConnection, actor: Actor): Promise<Connection>;
   /**
    * Returns the result of an earlier request with this key while the key is valid. Throws `conflict` if that request

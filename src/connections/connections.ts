@@ -116,7 +116,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     async create(principal, draft, idempotencyKey) {
       const created = await createOne(principal, draft, idempotencyKey);
       if (created.status !== "needs_authorization") return created;
-      // At a repetition the owner may have authorized or deleted the connection.
+      // When a request is repeated, its owner may already have authorized or deleted the connection.
       const now = created.isRepeated ? await store.find(principal.accountId, created.id) : undefined;
       if (created.isRepeated && now?.needsAuthorization !== true) return created;
       // The connection exists, so if the database fails here, its owner can request an address later.

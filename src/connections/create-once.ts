@@ -14,12 +14,12 @@ export interface CreateKey {
   readonly request: string;
 }
 
-/** The response to a create, first and repeated, without secrets. */
+/** The response to a create and to its repetitions, without secrets. */
 export interface CreatedConnection extends Pick<Connection, "id" | "serverType" | "name" | "createdAt"> {
   readonly status: ConnectionStatus;
   /** A new authorization address for each response while the connection exists. */
   readonly authorization?: AuthorizationAddress | undefined;
-  /** Whether an earlier request with the same key created it. */
+  /** Whether an earlier request with the same key created the connection. */
   readonly isRepeated: boolean;
 }
 

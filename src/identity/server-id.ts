@@ -11,8 +11,8 @@ export function parseServerId(serverId: string): number | undefined {
 }
 
 /**
- * Returns the id if the principal can access such a connection: a bound token its own, a grant's token the chosen
- * ones.
+ * Returns the id if the principal can access such a connection: a bound token can access its own connection, a grant's
+ * token the chosen ones.
  */
 export function reachableId(principal: Principal, serverId: string): number | undefined {
   const id = parseServerId(serverId);

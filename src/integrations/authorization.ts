@@ -63,7 +63,7 @@ export interface AuthorizationProof {
 export interface IssuedTokens {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
-  /** Counted from the request; undefined when the server does not state it. */
+  /** The lifetime, counted from the request; undefined when the server does not state it. */
   readonly lifetimeSeconds: number | undefined;
   /** The granted scopes, when the server states them. */
   readonly scope: string | undefined;

@@ -5,8 +5,8 @@ import type { OwnerAuthorization } from "./authorization.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
 /**
- * The result of a verification. A reason for `verified` says what cannot be used nevertheless. `retry` says nothing about the key; `needs_authorization` means that the owner must
- * log in.
+ * The result of a verification. A reason with `verified` says what cannot be used although the key is valid. `retry`
+ * means that the key could not be checked; `needs_authorization` means that the owner must log in.
  */
 export type Verification =
   | { readonly outcome: "verified"; readonly reason?: string }
@@ -19,7 +19,7 @@ export interface ToolChange {
   /** Sorted names. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Tools present before and after with different definitions. */
+  /** Tools whose definitions differ before and after. */
   readonly changed: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface Integration {
   readonly category?: string | undefined;
   /** The vendor's API documentation. */
   readonly documentationUrl?: string | undefined;
-  /** Set when every connection has the same number of tools. */
+  /** The number of tools, if every connection has the same number. */
   readonly toolCount?: number | undefined;
   /** JSON Schema, Draft 7, of `configuration`, with `additionalProperties: false`. Secrets carry `writeOnly: true`. */
   readonly configurationSchema: JsonObject;

@@ -1,6 +1,6 @@
 import { distance } from "fastest-levenshtein";
 
-/** Characters; longer names are not compared. */
+/** In characters; longer names are not compared. */
 const MAX_LENGTH = 64;
 
 /** Returns the known name that the caller probably meant: at most a third of its letters differ. */

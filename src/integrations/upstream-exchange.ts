@@ -26,7 +26,7 @@ export type UpstreamOutcome = { readonly answer: UpstreamAnswer } | { readonly f
 
 export interface ExchangeLimits {
   readonly maxBytes: number;
-  /** From the first byte sent to the last received. Undefined where the signal ends the exchange. */
+  /** The time from the first byte sent to the last byte received. Undefined if only the signal ends the exchange. */
   readonly timeoutMs: number | undefined;
 }
 
@@ -80,7 +80,7 @@ export function sendToUpstream(
         if (isSettled) started.abort(new Error("no longer wanted"));
       },
       onResponseStart(_controller, code, received) {
-        // 1xx answers announce the real one.
+        // A 1xx answer precedes the final one.
         if (code < 200) return;
         status = code;
         headers = flatHeaders(received);

@@ -38,7 +38,7 @@ export const MAX_WAIT_MS = 2_000;
 export const DEFAULT_WAIT_MS = 500;
 export const NO_RATE_LIMITS: readonly UpstreamRateLimit[] = [];
 const MAX_PAUSE_MS = 3_600_000;
-/** Dropping an entry costs a few excess requests. */
+/** Maximum number of entries; an evicted one costs a few excess requests. */
 const MAX_PAUSED = 20_000;
 const MAX_COUNTED = 5_000;
 

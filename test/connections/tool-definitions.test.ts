@@ -141,7 +141,7 @@ describe("a changed tool definition", () => {
     expect((await connected.known()).changedTools).toBe(0);
   });
 
-  test("is not accepted by the digest of an earlier proposal", async () => {
+  test("cannot be accepted with the digest of an earlier proposal", async () => {
     const connected = await subject("d_send");
     await connected.restate("d_send", { description: "First." });
     const [seen] = (await listing(connected)).pending;

@@ -125,7 +125,7 @@ test("verifies each key on one replica only and schedules the next verification 
   expect(await rowOf(1)).toMatchObject({ priority: recheck, attempt: 0, is_far: true, is_to_come: true });
 });
 
-test("verifies the claims of a dead replica before rechecks", async () => {
+test("takes over the jobs of a dead replica before any recheck", async () => {
   await connect("a", 1, 1, fresh);
   expect(await createVerificationQueue(database.orm).claim(fresh, 1, [])).toHaveLength(1);
   startRunner(hanging);

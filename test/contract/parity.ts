@@ -226,7 +226,7 @@ function comparedFormat(field: DescField, { format }: Schema, direction: Directi
 
 function jsonType(field: DescField): string {
   if (isTime(field)) return "string";
-  // Generators of clients reject the type "null" alone.
+  // Client generators reject "null" as the only type.
   if (isNull(field)) return "object";
   if ("enum" in field && field.enum !== undefined) return "unsupported enum";
   switch ("scalar" in field ? field.scalar : undefined) {

@@ -25,7 +25,7 @@ afterAll(async () => {
   await Promise.all([upstream?.close(), database?.close()]);
 });
 
-test("a watch sees a connection change to failed when a call has its verified key rejected", async () => {
+test("a watch reports a connection as failed when a call's verified key is rejected", async () => {
   const token = await (await accounts.create()).token();
   const { call } = createProtocolClient("rest", service.url);
   upstream.key = "first-key-of-the-upstream";

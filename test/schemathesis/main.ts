@@ -10,12 +10,12 @@ import { createMasterKeys, startService } from "../support/service.ts";
 import { startUpstream } from "../support/upstream.ts";
 
 /**
- * Holds a live service against its own `/openapi.json` by Schemathesis, all its checks on: from the examples, at every limit,
- * at random, and in sequences of requests that use each other's answers. What a schema cannot say is in hooks.py.
+ * Checks a live service against its own `/openapi.json` with Schemathesis, all checks on: examples, limits, random
+ * values, and sequences of requests that use each other's answers. `hooks.py` holds what a schema cannot say.
  *
  *     npm run test:schemathesis -- --seed 1 --seed 2 --examples 50
  *
- * Ends with 77 where there is no Python, or none that Schemathesis can be installed for: skipped, which is not passed.
+ * Exits with 77, which means skipped instead of passed, without a Python that Schemathesis supports.
  */
 const PACKAGE = "schemathesis==4.32.5";
 const SKIPPED = 77;

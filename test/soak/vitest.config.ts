@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** Tests with the times of production, which take minutes: `npm run test:soak`. */
+/** Tests with production timeouts, which take minutes: `npm run test:soak`. */
 export default defineConfig({
   test: {
     environment: "node",

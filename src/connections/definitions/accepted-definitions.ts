@@ -5,10 +5,15 @@ export type AcceptedDefinitions = ReadonlyMap<string, string>;
 
 export const NO_ACCEPTED_DEFINITIONS: AcceptedDefinitions = new Map();
 
-/** The most names for one connection, so that an upstream that keeps inventing names cannot fill the database. */
+/**
+ * Maximum number of names for one connection, so that an upstream that keeps inventing names cannot fill the database.
+ */
 const MAX_ACCEPTED_NAMES = 10_000;
 
-/** The digest of a set. Connections with the same set share one row under it. */
+/**
+ * The digest of a set of accepted definitions. Connections with equal sets share one row, which is stored under this
+ * digest.
+ */
 export function digestOfAccepted(accepted: AcceptedDefinitions): string {
   const hash = createHash("sha256");
   for (const [name, digest] of [...accepted].sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -16,7 +21,9 @@ export function digestOfAccepted(accepted: AcceptedDefinitions): string {
   return hash.digest("base64url");
 }
 
-/** Adds or replaces entries. Above the limit, tools that are not listed now are dropped first; they count as new later. */
+/**
+ * Adds or replaces entries. Above the limit, tools that are not listed now are dropped first; they count as new later.
+ */
 export function mergeAccepted(
   accepted: AcceptedDefinitions,
   more: AcceptedDefinitions,

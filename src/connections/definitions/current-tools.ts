@@ -14,11 +14,11 @@ import {
   mergeAccepted,
 } from "./accepted-definitions.ts";
 
-/** The most names in all sets in memory; each takes about 130 bytes. */
+/** Maximum number of names in all sets in memory; each takes about 130 bytes. */
 const MAX_NAMES = 200_000;
-/** The most accepted definitions in memory that their upstream no longer lists. */
+/** Maximum number of accepted definitions in memory that their upstream no longer lists. */
 const MAX_DEFINITIONS = 5_000;
-/** The most comparisons remembered for one list. Most connections to one document share theirs. */
+/** Maximum number of comparisons remembered for one list. Most connections to one document share theirs. */
 const MAX_COMPARISONS = 1_000;
 const MAX_TRIES = 5;
 
@@ -26,8 +26,8 @@ const MAX_TRIES = 5;
 export interface CurrentTools {
   /**
    * Returns the current list: the same object until the accepted definitions or the upstream's list change, and the
-   * upstream's list itself if nothing differs. Accepts new tools before returning them if `isConfirmed`, that is, if the
-   * list was fetched with the connection's current key. Returns no promise once the result is known.
+   * upstream's list itself if nothing differs. Accepts new tools before returning them if `isConfirmed`, that is, if
+   * the list was fetched with the connection's current key. Returns no promise once the result is known.
    */
   of(connection: Connection, list: KnownToolList, isConfirmed: boolean): KnownToolList | Promise<KnownToolList>;
   /** Accepts definitions; `remaining` others still differ. Returns undefined if the connection changed meanwhile. */
@@ -55,8 +55,8 @@ interface Settled {
  * Accepts each tool definition when first seen, so that an upstream cannot change what agents read or send without the
  * owner's approval.
  *
- * Sets of accepted definitions are immutable and named by the connection's row, so cached ones never become stale, and a
- * call on an unchanged connection needs no database query.
+ * Sets of accepted definitions are immutable and named by the connection's row, so cached ones never become stale, and
+ * a call on an unchanged connection needs no database query.
  */
 export function createCurrentTools(deps: CurrentToolsDeps): CurrentTools {
   const acceptedByDigest = new LRUCache<string, AcceptedDefinitions>({

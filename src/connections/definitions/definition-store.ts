@@ -6,7 +6,7 @@ import type { AcceptedDefinitions } from "./accepted-definitions.ts";
 export interface AcceptedSet {
   readonly accepted: AcceptedDefinitions;
   readonly digest: string;
-  /** Definitions to store with the set, because the upstream may not list them again. */
+  /** The definitions themselves, because the upstream may not list them again. */
   readonly definitions: readonly ToolDefinition[];
 }
 
@@ -25,8 +25,8 @@ export interface DefinitionStore {
   /** Omits definitions that are not stored. */
   findDefinitions(digests: readonly string[]): Promise<ReadonlyMap<string, ToolDefinition>>;
   /**
-   * Gives the connection a new set if its set, its key and its acceptance mode are still the given ones. Returns undefined
-   * and changes nothing otherwise.
+   * Gives the connection a new set if its set, its key and its acceptance mode are still the given ones. Returns
+   * undefined and changes nothing otherwise.
    */
   keep(connection: Connection, update: AcceptedSetUpdate): Promise<Connection | undefined>;
 }

@@ -27,7 +27,7 @@ export interface ToolChangeQuery extends PageQuery {
 }
 
 export interface ListedToolChanges {
-  /** Changes of its document, newest first. */
+  /** Past changes of the connection's document, newest first. */
   readonly past: readonly ToolChange[];
   /** A page of changes that wait for approval, by name. */
   readonly pending: readonly PendingToolChange[];
@@ -118,7 +118,7 @@ export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeRe
         const accepted = await chosen(wanted, pending, seen);
         const remaining = pending.length - accepted.length;
         if (accepted.length === 0) return { accepted: [], remaining };
-        // Listing the tools may have accepted new ones.
+        // `deps.tools.of` may have accepted new tools.
         const current = await deps.store.find(seen.accountId, seen.id);
         if (current?.keyVersion !== seen.keyVersion || current.acceptToolChanges === "automatic") continue;
         const definitions = accepted.map(({ proposed }) => proposed);

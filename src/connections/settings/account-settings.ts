@@ -4,7 +4,7 @@ import { DomainError } from "../../domain-error.ts";
 
 /** Settings of an account for all its connections. */
 export interface AccountSettings {
-  /** Whether agents with very many tools get two tools that search and call them instead. */
+  /** Whether agents with very many tools get two tools instead, which search and call the others. */
   readonly toolSearch: boolean;
 }
 

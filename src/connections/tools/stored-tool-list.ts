@@ -5,7 +5,7 @@ import type { StoredToolList } from "./tool-list-store.ts";
 
 /** The age at which a list is fetched again in the background, in milliseconds. */
 export const FRESH_MS = 60_000;
-/** The least such age, however short the upstream's time to live is. */
+/** The minimum of this age, however short the upstream's time to live is. */
 const MIN_FRESH_MS = 5_000;
 
 /** The order of keys does not count: some servers print them in another order each time. */
@@ -15,7 +15,7 @@ export function digestOfList(tools: readonly ToolDefinition[]): string {
   return hash.digest("base64url");
 }
 
-/** The list with what storage does not keep. */
+/** The list, completed with what storage does not keep. */
 export function restored(
   integration: Pick<Integration, "restoreTool">,
   { tools, digest }: StoredToolList,

@@ -4,7 +4,7 @@ import type { Connection } from "../connection.ts";
 
 /** The shortest time between two early rechecks of a connection on one replica, in milliseconds. */
 const PAUSE_MS = 300_000;
-/** The most remembered connections. Evicting one may cause an extra verification. */
+/** Maximum number of remembered connections. Evicting one may cause an extra verification. */
 const MAX_REMEMBERED = 20_000;
 
 export interface EarlyRecheckDeps {

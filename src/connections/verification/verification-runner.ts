@@ -9,7 +9,7 @@ import {
   type VerificationQueue,
 } from "./verification-queue.ts";
 
-/** For each priority, the running verifications below which one may start. */
+/** For each priority, the number of running verifications below which another one may start. */
 const SLOTS: readonly (readonly [priority: VerificationPriority, running: number])[] = [
   [VERIFICATION_PRIORITIES.fresh, 96],
   [VERIFICATION_PRIORITIES.retry, 64],

@@ -2,11 +2,11 @@ import type { ChangeFeed } from "../change-feed.ts";
 import type { Connection } from "../connection.ts";
 import type { ConnectionStore } from "../connection-store.ts";
 
-/** Reads after a change, each shared by all watchers of the account. */
+/** Database reads after a change. All watchers of an account share each read. */
 export interface SharedReads {
-  /** Returns a connection read since its last change. */
+  /** Returns the current state of a connection. */
   find(id: number): Promise<Connection | undefined>;
-  /** Returns all connections read since the last change. */
+  /** Returns the current state of all connections. */
   list(): Promise<readonly Connection[]>;
   /** Must be called once when the watch ends. */
   leave(): void;

@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain-error.ts";
 
-/** The most open streams of an account on one replica, over all protocols (DESIGN §8). */
+/** Maximum number of open streams of an account on one replica, over all protocols (DESIGN §8). */
 export const MAX_STREAMS_PER_ACCOUNT = 200;
 
 export interface StreamSlots {

@@ -107,7 +107,7 @@ export interface AuditPosition {
   readonly id: number;
 }
 
-/** Records events that change no row; stores write the event of a change in its transaction. */
+/** Records events that change no row; stores write all other events in the transaction of the change. */
 export interface AuditRecorder {
   record(event: NewAuditEvent): Promise<void>;
 }

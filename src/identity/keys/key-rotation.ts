@@ -18,7 +18,7 @@ export type SigningKeySummary = Omit<StoredSigningKey, "publicJwk" | "privateJwk
 export interface RotationTerms {
   /** Rotates even if the next key is not published long enough; verifiers with cached keys may reject new tokens. */
   readonly isForced: boolean;
-  /** Rotates only if the current key has signed for longer. */
+  /** Rotates only if the current key has signed for longer than this. */
   readonly ifOlderThanSeconds?: number | undefined;
   /** How long the new next key must be published before it may sign. */
   readonly readyInSeconds: number;

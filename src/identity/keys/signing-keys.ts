@@ -26,7 +26,7 @@ export interface StoredSigningKey {
   /** Undefined for a retired key, which only verifies. */
   readonly privateJwk: JWK | undefined;
   readonly createdAt: Date;
-  /** The earliest instant at which it may sign: caches of the published keys include it then. */
+  /** The earliest instant at which the key may sign: caches of the published keys include it then. */
   readonly readyAt: Date;
   /** When it became current; undefined for `next`. */
   readonly currentSince: Date | undefined;

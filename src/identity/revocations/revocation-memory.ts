@@ -26,8 +26,8 @@ interface Known {
 const CLOCK_MARGIN: Micros = 600_000_000;
 
 /**
- * Only enabling an account narrows a revocation. Its row is at least as new as the known one; an older row comes from
- * a database that lost the newer one.
+ * Only enabling an account narrows a revocation, and only by a row at least as new as the known one. An older row means
+ * that the database lost the newer one.
  */
 function narrows(known: Known, { kind, revokedAt, isNarrowing = false }: Revocation): boolean {
   return isNarrowing || (kind === "account" && revokedAt !== undefined && revokedAt >= known.revokedAt);

@@ -7,13 +7,13 @@ import { type Micros, parseMicros } from "../token-id.ts";
 export interface RevocationStore {
   /** Returns all rows that have not expired. */
   listInForce(): Promise<readonly Revocation[]>;
-  /** Returns the rows that may apply to one principal, for when notifications are unreliable. */
+  /** Returns the rows that may apply to one principal. Used while notifications are unreliable. */
   listFor(principal: Principal): Promise<readonly Revocation[]>;
 }
 
 export interface RevocationListener {
   listen(channel: string, hear: (payload: string) => void): Promise<void>;
-  /** Calls `resume` on every connect. The listener is healthy only after it succeeded. */
+  /** Calls `resume` on every connect. The listener is healthy only after that call succeeded. */
   onReconnect(resume: () => Promise<void>): void;
   /** Whether all messages arrive. */
   isHealthy(): boolean;

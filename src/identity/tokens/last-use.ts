@@ -3,7 +3,7 @@ import type { PersonalAccessTokenStore } from "./personal-access-token.ts";
 /** Collects token uses and writes them in batches, outside the request path. */
 export interface LastUse {
   note(accountId: string, id: string): void;
-  /** Reads a token for the verifier and notes the use: at most once a minute, token and replica. */
+  /** Reads a token for the verifier and notes the use: at most once per minute, token and replica. */
   readonly findUse: PersonalAccessTokenStore["findUse"];
   /** Writes the uses that are still pending. */
   close(): Promise<void>;

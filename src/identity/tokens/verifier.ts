@@ -29,7 +29,7 @@ const MAX_HEADER_LENGTH = 7 + 8_192;
 /** A compact JWS only: jose ignores trailing padding, which would allow several spellings of one token. */
 const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i;
 
-/** Any other header brings no bearer token: another scheme, the token alone, or the scheme alone. */
+/** Any other header contains no bearer token: another scheme, the token alone, or the scheme alone. */
 const HAS_BEARER = /^Bearer +[^ ]/i;
 
 /** The accepted clock difference to the replica that issued the token. */

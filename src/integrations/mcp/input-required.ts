@@ -21,8 +21,9 @@ export interface InputOptions {
 }
 
 /**
- * Sends a request with the client's input. If the upstream needs more, a client of 2026-07-28 receives that; any other
- * client is asked, and the request is sent again. Throws InputUnanswered if the client cannot answer.
+ * Sends a request with the client's input. If the upstream needs more input, a client of 2026-07-28 receives the
+ * upstream's requests as the result; any other client is asked, and the request is sent again. Throws InputUnanswered
+ * if the client cannot answer.
  */
 export async function requestWithInput<Reply extends { readonly result: JsonObject }>(
   { client, signal }: InputOptions,
@@ -43,7 +44,10 @@ export async function requestWithInput<Reply extends { readonly result: JsonObje
   throw cannotAnswer(`It asked more than ${MAX_ROUNDS} times.`);
 }
 
-/** The parameters that a repeated request of 2026-07-28 carries. Throws RpcError if its state is of another connection. */
+/**
+ * The parameters that a repeated request of 2026-07-28 carries. Throws RpcError if its state belongs to another
+ * connection.
+ */
 function inputParams(client: RelayedClient | undefined, connectionId: number): JsonObject {
   const input = client?.input;
   if (input === undefined) return {};
@@ -74,7 +78,7 @@ async function askAll(client: RelayedClient, { requests }: InputRequired, signal
   const answers = await Promise.all(
     Object.entries(requests).map(async ([key, request]) => {
       const { method = "", params = {} } = isJsonObject(request) ? request : {};
-      if (typeof method !== "string" || !isJsonObject(params)) throw cannotAnswer("A request of it is malformed.");
+      if (typeof method !== "string" || !isJsonObject(params)) throw cannotAnswer("One of its requests is malformed.");
       const asked = { method, params: forSessions(method, params), key };
       const problem = unsupportedRequest(client.capabilities, asked);
       if (problem !== undefined) throw cannotAnswer(problem);

@@ -26,7 +26,7 @@ export interface AccessTokens {
   forget(connectionId: number): void;
 }
 
-/** Dropping a connection costs one token request. */
+/** Maximum number of cached connections; an evicted one costs a token request. */
 const MAX_CONNECTIONS = 20_000;
 /** Used when the server does not state a lifetime. */
 const DEFAULT_LIFETIME_SECONDS = 600;

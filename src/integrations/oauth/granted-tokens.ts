@@ -39,7 +39,7 @@ export interface GrantedTokensDeps {
   readonly now?: () => number;
 }
 
-/** Dropping a connection costs one query. */
+/** Cached tokens; an evicted one costs one query. */
 const MAX_CONNECTIONS = 20_000;
 /** Milliseconds for one renewal, independent of its callers' deadlines. */
 const TIMEOUT_MS = 15_000;

@@ -20,7 +20,7 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Fetch «null body status». */
+/** Statuses without a body (Fetch «null body status»). */
 const BODILESS = new Set([204, 205, 304]);
 
 /**

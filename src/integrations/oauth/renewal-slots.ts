@@ -1,7 +1,7 @@
 export interface RenewalLimits {
-  /** At most the number of database connections reserved for renewals. */
+  /** The maximum for all servers together, up to the number of database connections reserved for renewals. */
   readonly total: number;
-  /** Per authorization server, so that a slow one cannot use all slots. */
+  /** The maximum per authorization server, so that a slow one cannot use all slots. */
   readonly perServer: number;
 }
 

@@ -80,8 +80,8 @@ interface Registration {
 }
 
 /**
- * Registers with the scopes that we will ask for, because some servers allow a client only those. A server that refuses
- * them may still allow its default scopes, so it is asked once more without.
+ * Registers with the scopes that we will ask for, because some servers allow a client only those scopes. A server that
+ * refuses them may still allow its default scopes, so the registration is repeated once without scopes.
  */
 async function register(
   described: DescribedServer,

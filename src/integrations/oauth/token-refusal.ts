@@ -33,7 +33,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   unsupported_grant_type: "There are no client credentials there: check the address of the token endpoint.",
   invalid_scope: "The client may not have the scopes that are asked for: allow them there, or ask for others.",
 };
-const DEFAULT_ADVICE = "Check the client's settings there, its id and its secret.";
+const DEFAULT_ADVICE = "Check the client's id, its secret and its settings at the vendor.";
 
 /** Converts a token endpoint's error answer to a failure with a remedy. */
 export async function tokenRefusal(requester: TokenRequester, response: Response): Promise<TokenFailure> {

@@ -70,7 +70,7 @@ export const OPENAPI_CONFIGURATION_SCHEMA: JsonObject = {
       maxLength: 2048,
       title: "Token URL",
       description:
-        "Where tokens are got, instead of at the document's token URL. Needed with client_id where that is on another site than the document and base_url.",
+        "Where tokens are requested, instead of at the document's token URL. Needed with client_id where that is on another site than the document and base_url.",
     },
     scope: {
       type: "string",

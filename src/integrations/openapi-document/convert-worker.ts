@@ -4,17 +4,17 @@ import { OpenApiError } from "../openapi/model/document.ts";
 import type { Operation } from "../openapi/model/operation.ts";
 import { convertDocument, type ConvertedDocument } from "./convert.ts";
 
-/** Serialized operations in parts, then the rest of the document or its fault. */
+/** The messages of the worker: serialized operations in parts, then the rest of the document or its fault. */
 export type ConversionAnswer =
   | { readonly part: Uint8Array }
   | { readonly converted: Omit<ConvertedDocument, "operations"> }
   | { readonly fault: string };
 
-/** Bytes of a part, unless one operation is larger. The main thread reads one part at a time. */
+/** Maximum size of a part in bytes, unless one operation is larger. The main thread reads one part at a time. */
 const MAX_PART_BYTES = 256 * 1024;
-/** Bytes of one operation. */
+/** Maximum size of one operation, in bytes. */
 const MAX_OPERATION_BYTES = 2 * 1024 * 1024;
-/** Bytes of all operations. GitHub's take 30 MB. */
+/** Maximum size of all operations, in bytes. GitHub's take 30 MB. */
 const MAX_TOTAL_BYTES = 128 * 1024 * 1024;
 
 function sendParts(operations: readonly Operation[]): number {

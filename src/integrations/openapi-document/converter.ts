@@ -12,8 +12,8 @@ import { createSharedDefinitions } from "./shared-definitions.ts";
 /** Converts documents that upstreams and accounts supply. */
 export interface DocumentConverter {
   /**
-   * Throws OpenApiError for a document that is invalid, or takes too long or too much memory to convert, and DomainError
-   * `exhausted` when too many wait.
+   * Throws OpenApiError for a document that is invalid, or takes too long or too much memory to convert, and
+   * DomainError `exhausted` when too many wait.
    */
   convert(tenant: string, text: string): Promise<ConvertedDocument>;
 }
@@ -28,8 +28,8 @@ export interface ConverterLimits {
 const LIMITS: ConverterLimits = { timeoutMs: 10_000, maxHeapMb: 512, maxWaiting: { perTenant: 5, total: 50 } };
 
 /**
- * Converts one document at a time, each in a new thread, tenants in turn: GitHub's document takes half a second, and a
- * hostile one takes the whole time limit.
+ * Converts one document at a time, each in a new thread, with tenants taking turns: GitHub's document takes half a
+ * second, and a hostile one takes the whole time limit.
  */
 export function createDocumentConverter(changes: Partial<ConverterLimits> = {}): DocumentConverter {
   const limits = { ...LIMITS, ...changes };

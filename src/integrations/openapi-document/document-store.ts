@@ -6,7 +6,7 @@ export interface StoredDocument {
   /** SHA-256 of the text, in hexadecimal. */
   readonly digest: string;
   readonly text: string;
-  /** For detecting changes without converting the document. */
+  /** The names of its tools, for detecting changes without converting the document. */
   readonly toolNames: readonly string[];
 }
 

@@ -27,8 +27,8 @@ export interface Documents {
   /** Converts and stores an inline document and returns its digest. Throws DocumentFailure `unusable`. */
   adopt(accountId: string, text: string): Promise<string>;
   /**
-   * Returns the operation of a tool's accepted definition, even when the document has changed since. Undefined when
-   * there never was one.
+   * Returns the operation of a tool's accepted definition, even when the document has changed since. Undefined if the
+   * definition was never accepted or stored.
    */
   operationOf(document: LoadedDocument, tool: ToolDefinition): Operation | undefined | Promise<Operation | undefined>;
   /** Whether a connection of this account uses the document. */

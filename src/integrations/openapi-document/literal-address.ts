@@ -3,7 +3,7 @@ export function literal(url: URL): string {
   return `${url.origin}${withoutBraces(url.pathname)}`;
 }
 
-/** The same with the query. */
+/** Like `literal`, but keeps the query. */
 export function literalWithQuery(url: URL): string {
   return `${literal(url)}${withoutBraces(url.search)}`;
 }

@@ -20,7 +20,7 @@ import { failureResult, refusal } from "./results/upstream-error.ts";
 
 /** DESIGN §8 «upstream answer»; the caller of a tool limits how long its call may take. */
 const CALL_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: undefined };
-/** For calls that verify a key. */
+/** Limits for calls that verify a key. */
 export const VERIFICATION_LIMITS: ExchangeLimits = { ...CALL_LIMITS, timeoutMs: 30_000 };
 
 /** Calls an operation with validated arguments. Throws only the signal's reason. */

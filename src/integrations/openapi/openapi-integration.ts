@@ -17,7 +17,7 @@ import { contractAuthorization } from "./security/owner-authorization.ts";
 import { serverAddress, tokenAddress } from "./requests/server-address.ts";
 
 export interface OpenApiIntegrationOptions {
-  /** Guarded in production. */
+  /** The dispatcher; in production it is guarded. */
   readonly dispatcher: Dispatcher;
   /** Replaces the server's address but not its path, for test servers. */
   readonly baseUrl?: string;

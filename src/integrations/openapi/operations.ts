@@ -36,9 +36,9 @@ interface RawOperation extends NamedOperation {
 
 /**
  * Converts every operation of a document to a callable tool. Extensions of an operation: `x-patchbay-read-only`,
- * `x-patchbay-destructive`, `x-patchbay-idempotent` and `x-patchbay-open-world` override the method;
- * `x-patchbay-category`, `x-patchbay-audience`, `x-patchbay-rate-limits` (see `rate-limits.ts`; at the root for all
- * operations together), and `x-patchbay-hidden` excludes it. Throws OpenApiError for dangling references.
+ * `x-patchbay-destructive`, `x-patchbay-idempotent` and `x-patchbay-open-world` override what the method implies; there
+ * are also `x-patchbay-category`, `x-patchbay-audience`, `x-patchbay-rate-limits` (see `rate-limits.ts`; at the root
+ * for all operations together), and `x-patchbay-hidden` excludes it. Throws OpenApiError for dangling references.
  */
 export function operationsOf(document: OpenApiDocument, defaults: OperationDefaults): readonly Operation[] {
   const raw = rawOperations(document);

@@ -40,8 +40,9 @@ interface Job extends ExpensiveCheck {
 }
 
 /**
- * Creates a pool that runs one check per tenant at a time, tenants in turn. A check that takes too long terminates its
- * thread. The number of thread starts is limited; beyond the limit checks are refused and never run on the main thread.
+ * Creates a pool that runs one check per tenant at a time, with tenants taking turns. A check that takes too long
+ * terminates its thread. The number of thread starts is limited; beyond the limit checks are refused and never run on
+ * the main thread.
  */
 export function createCheckPool(changes: Partial<PoolLimits> = {}): CheckPool {
   const limits = { ...LIMITS, ...changes };

@@ -12,7 +12,7 @@ export interface CheckLimits {
 /** The outcome of a check. */
 export type CheckOutcome =
   | { readonly kind: "checked"; readonly problem: string | undefined }
-  /** The thread ended. `isCompiled`: the schema was already compiled, so the value contributed. */
+  /** The thread ended. `isCompiled`: the schema was already compiled, so checking the value took the time. */
   | { readonly kind: "overran"; readonly isCompiled: boolean }
   | { readonly kind: "failed"; readonly error: unknown };
 

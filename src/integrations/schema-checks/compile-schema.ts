@@ -26,8 +26,8 @@ const OPTIONS: Options = {
 /**
  * Compiles a schema. The main thread and the worker threads use this function, so that both answer the same.
  *
- * Draft 7 is the service's dialect; a `$schema` of 2019-09 or 2020-12 is honored, since MCP servers send those. A schema
- * that cannot be compiled accepts any object, so that a careless upstream does not make its tools unusable.
+ * Draft 7 is the service's dialect; a `$schema` of 2019-09 or 2020-12 is honored, since MCP servers send those. A
+ * schema that cannot be compiled accepts any object, so that a careless upstream does not make its tools unusable.
  */
 export function compileSchema({ $schema: dialect, ...schema }: JsonObject): SchemaCheck {
   let validate: ValidateFunction;
@@ -41,7 +41,8 @@ export function compileSchema({ $schema: dialect, ...schema }: JsonObject): Sche
     try {
       isValid = validate(value);
     } catch (error) {
-      // A schema that refers to itself without descending overflows the stack: its fault, not the caller's.
+      // A schema that refers to itself without descending overflows the stack, which is a fault of the schema and not
+      // of the caller.
       if (error instanceof RangeError) return acceptObjects(value);
       throw error;
     }

@@ -2,9 +2,9 @@ import type { ErrorObject } from "ajv";
 import { isJsonObject } from "../../json.ts";
 import { nearestName } from "../nearest-name.ts";
 
-/** Faults per message. */
+/** Maximum number of faults per message. */
 const MAX_FAULTS = 4;
-/** Allowed values or known names per message. */
+/** Maximum number of allowed values or known names per message. */
 const MAX_LISTED = 30;
 
 /**

@@ -8,7 +8,7 @@ import { compileSchema, type SchemaCheck } from "./compile-schema.ts";
 import { measureSchema, type SchemaCost } from "./measure-schema.ts";
 import { measureValue, type ValueSize } from "./measure-value.ts";
 
-/** Compiled schemas kept in memory, each some tens of kilobytes. */
+/** Maximum number of compiled schemas in memory; each takes some tens of kilobytes. */
 const MAX_COMPILED = 500;
 /** Compilation cost allowed on the main thread: at 100 µs per unit, 40 ms. */
 const MAX_COMPILE_UNITS = 400;

@@ -4,7 +4,7 @@ export interface TenantQueue<Item> {
   add(tenant: string, item: Item): boolean;
   /** Whether an item is available. */
   isReady(): boolean;
-  /** Removes the next item, of the first tenant without one in progress. */
+  /** Removes and returns the next item: of the first tenant that has no item in progress. */
   take(): { readonly tenant: string; readonly item: Item } | undefined;
   /** Reports that a tenant's item in progress has ended. */
   finish(tenant: string): void;
@@ -14,7 +14,7 @@ export interface TenantQueue<Item> {
 
 /** Creates a queue in which a tenant with many items delays others by at most one item. */
 export function createTenantQueue<Item>(limits: { perTenant: number; total: number }): TenantQueue<Item> {
-  /** In the order of their turns. */
+  /** The tenants in the order of their turns. */
   const waiting = new Map<string, Item[]>();
   const inProgress = new Set<string>();
   let total = 0;

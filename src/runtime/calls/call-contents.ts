@@ -6,7 +6,7 @@ import { createJsonCutter, type JsonCutter } from "./cut-json.ts";
 
 /** Limit for the arguments and for the result, in characters, approximately as JSON counts them. */
 export const MAX_KEPT_CHARACTERS = 64 * 1024;
-/** Exceeds the depth that the JSON cutter allows, plus the object around it. */
+/** Deeper than every text that `cut-json.ts` shortened, with the object around it. */
 const MAX_DEPTH = 64;
 
 export interface StoredResult {
@@ -36,16 +36,21 @@ export interface CallContentsStore {
   append(records: readonly CallWithContents[]): Promise<void>;
 }
 
-/** A call with its payloads and the time when they are deleted at the latest. */
+/** A call with its payloads and the latest time at which they are deleted. */
 export interface StoredCallContents {
   readonly call: StoredCall;
   readonly contents: CallContents;
   readonly keptUntil: Date;
 }
 
-/** Reads contents of existing connections that keep them. Throws DomainError `unavailable` when the database cannot be reached. */
+/**
+ * Reads contents of existing connections that keep them. Throws DomainError `unavailable` when the database cannot be
+ * reached.
+ */
 export interface CallContentsReader {
-  /** Returns undefined for a call that is missing, belongs to another connection or account, or has no stored contents. */
+  /**
+   * Returns undefined for a call that is missing, belongs to another connection or account, or has no stored contents.
+   */
   find(accountId: string, connectionId: number, callId: number): Promise<StoredCallContents | undefined>;
 }
 
@@ -77,7 +82,9 @@ function copyResult(
   return { content: blocks, isError };
 }
 
-/** Binary data is stored completely or not at all: part of an image is useless, and secrets in bytes cannot be redacted. */
+/**
+ * Binary data is stored completely or not at all: part of an image is useless, and secrets in bytes cannot be redacted.
+ */
 function copyBlock(block: JsonObject, cutter: JsonCutter, scrubber: Scrubber): JsonObject {
   const { resource } = block;
   const bytes = isJsonObject(resource) ? resource["blob"] : block["data"];

@@ -2,13 +2,13 @@ import { DomainError } from "../../domain-error.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { WarnLog } from "../../log.ts";
 
-/** Records written by one statement. */
+/** Maximum number of records that one statement writes. */
 const BATCH = 500;
 /** The longest time that a record waits for its batch, in milliseconds. */
 const FLUSH_AFTER_MS = 1_000;
-/** Limits the memory while the database is down; a record takes about 200 bytes. */
+/** Maximum number of waiting records. Limits the memory while the database is down; each takes about 200 bytes. */
 const MAX_WAITING = 20_000;
-/** Attempts of `close` to write the remaining records. */
+/** How often `close` tries to write the remaining records. */
 const CLOSING_ATTEMPTS = 3;
 
 /** Writes the call history outside of requests. */
@@ -46,7 +46,10 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
     timer.unref();
   }
 
-  /** Writes `owed` records and then full batches only. Otherwise records that arrive during a write would cause many small commits. */
+  /**
+   * Writes `owed` records, then only full batches. Otherwise records that arrive during a write would cause many small
+   * commits.
+   */
   async function writeBatches(owed: number): Promise<void> {
     for (let left = owed; left > 0 || waiting.length >= BATCH; left -= BATCH) {
       const batch = waiting.slice(0, BATCH);

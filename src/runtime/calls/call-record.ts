@@ -32,7 +32,7 @@ export interface StoredCall extends CallRecord {
 /** Calls and errors are counted from a given time on. */
 export interface ConnectionUsage {
   readonly connectionId: number;
-  /** Start of the latest call at any time; undefined without calls in the history. */
+  /** Start of the latest call, whenever it was; undefined if the history has no calls. */
   readonly lastCalledAt: Date | undefined;
   readonly calls: number;
   /** Number of calls with the outcome `tool_error` or `upstream_error`. */
@@ -63,7 +63,7 @@ export const USAGE_KEYS = ["connection", "tool", "day"] as const;
 
 export type UsageKey = (typeof USAGE_KEYS)[number];
 
-/** The usage of one group. Keys that are not grouped by are undefined. */
+/** The usage of one group. A key that the usage is not grouped by is undefined. */
 export interface UsageGroup {
   readonly connectionId: number | undefined;
   readonly toolName: string | undefined;

@@ -8,7 +8,9 @@ export interface CallTimes {
   readonly maxMs: number;
 }
 
-/** The limits of a connection's calls. A connection changes them within the operator's limit for a whole call. */
+/**
+ * The limits of a connection's calls. A connection can set its own limits, up to the operator's limit for a whole call.
+ */
 export function callTimesOf(
   { callIdleSeconds, callMaxSeconds }: Pick<Connection, "callIdleSeconds" | "callMaxSeconds">,
   times: CallTimes,

@@ -27,7 +27,7 @@ export interface ToolCall {
   readonly args: JsonObject;
   /** The client that the call is made for. */
   readonly clientId: string;
-  /** Aborted when the caller cancels or a limit passes. */
+  /** Aborted when the caller cancels or a time limit expires. */
   readonly controller: AbortController;
   /** Called when the call begins to wait for its upstream, which may take an hour. */
   readonly onSent?: (() => void) | undefined;
@@ -85,7 +85,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     const schema = tool.definition.inputSchema;
     const check = (value: JsonObject) => deps.validator.validate(schema, value, connection.accountId);
     const recheck = (problem: Problem): Problem | Promise<Problem> => {
-      // JSON Schema rejects exact numbers as non-numbers, so the rounded value is validated too.
+      // The schema check does not accept exact numbers as numbers, so the rounded value is validated too.
       const rounded = problem === undefined ? args : roundNumbers(args);
       return rounded === args ? problem : check(rounded);
     };

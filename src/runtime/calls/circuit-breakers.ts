@@ -4,12 +4,12 @@ import { atMost } from "../../at-most.ts";
 /** Consecutive failures within the window that open a circuit. */
 const FAILURES = 5;
 const WINDOW_MS = 60_000;
-/** How long a circuit stays open first, in milliseconds. Each failed trial doubles the time. */
+/** How long a circuit stays open at first, in milliseconds. Each failed trial doubles the time. */
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
 /** How long a trial keeps the other calls waiting, in milliseconds. The trial itself may take longer. */
 const TRIAL_MS = 30_000;
-/** Number of failing connections that are tracked. A connection that is dropped gets five more calls. */
+/** Number of failing connections that are tracked. An evicted connection gets five more calls. */
 const MAX_REMEMBERED = 20_000;
 
 /** A connection with a new key or destination has a new circuit. */

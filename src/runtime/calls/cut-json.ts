@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 export const CUT_MARK = "… [cut]";
 /** Limits the recursion of code that prints the copy. */
 const MAX_DEPTH = 32;
-/** Characters that are searched for secrets beyond the kept ones; no encoded secret is longer. */
+/** How many characters after the kept ones are searched for secrets; no encoded secret is longer. */
 const SECRET_MARGIN = 128 * 1024;
 
 export interface CutJson<T> {

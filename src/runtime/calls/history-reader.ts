@@ -159,7 +159,7 @@ function parseKeys(text: string | undefined): readonly UsageKey[] {
   throw invalid("group_by", `group_by must be any of ${USAGE_KEYS.join(", ")}, each once, separated by commas.`);
 }
 
-/** Smaller than 2^53. */
+/** A call id, which is smaller than 2^53. */
 const CALL_ID = /^[1-9]\d{0,14}$/;
 
 const CURSOR = /^(\d{1,15})\.(\d{1,16})$/;

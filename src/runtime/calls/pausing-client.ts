@@ -1,7 +1,7 @@
 import type { RelayedClient } from "../../integrations/relayed-client.ts";
 import type { PauseLimits } from "./running-calls.ts";
 
-/** A client whose answers do not count as time of the call. */
+/** A client whose response times do not count towards the time limits of the call. */
 export function pauseWhileAsked(client: RelayedClient | undefined, pause: PauseLimits): RelayedClient | undefined {
   if (client === undefined) return undefined;
   return {

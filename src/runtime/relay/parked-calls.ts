@@ -11,7 +11,7 @@ const JOIN_MS = 25;
 
 const MAX_DEPTH = 64;
 
-/** How far a call has come: finished with a response, or waiting for answers of its client. */
+/** State of a call: finished with a response, or waiting for answers of its client. */
 export type CallStep =
   | { readonly kind: "done"; readonly response: JsonValue }
   | { readonly kind: "asks"; readonly requests: JsonObject; readonly address: string };
@@ -90,7 +90,7 @@ export function createParkedCalls(relays: RelayMessages): ParkedCalls {
         stop();
         const { responses, replyTo } = readObject(text);
         if (!isJsonObject(responses) || typeof replyTo !== "string") return;
-        // Afterwards this address only receives that the client left.
+        // After this, the only message to this address says that the client left.
         const stopListening = relays.receive(accountId, address, () => controller.abort(new Error("The client left.")));
         void resume(responses).then(async (step) => {
           stopListening();

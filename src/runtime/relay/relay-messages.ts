@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { WarnLog } from "../../log.ts";
 import type { RelayFeed, RelayMessageName, RelayStore } from "./relay-store.ts";
 
-/** How long a sender waits for its receiver, in milliseconds. Replicas that run take a message within milliseconds. */
+/** How long a sender waits for its receiver, in milliseconds. A running replica takes a message within milliseconds. */
 const TAKEN_WITHIN_MS = 3_000;
 
 /** Messages to one receiver, which may be on another replica. */

@@ -1,4 +1,4 @@
-/** Names a message between replicas. Neither part reveals anything of its content. */
+/** Identifies a message between replicas. Neither part reveals anything about the content of the message. */
 export interface RelayMessageName {
   /** Where the receiver listens: an unguessable id. */
   readonly address: string;

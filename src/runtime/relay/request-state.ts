@@ -17,7 +17,7 @@ export interface StateSealer {
 export interface StatefulRequest {
   readonly principal: Principal;
   readonly method: string;
-  /** Without `_meta` and input. */
+  /** The parameters without `_meta` and input. */
   readonly params: JsonObject;
 }
 
@@ -71,7 +71,7 @@ function readState(opened: JsonObject, nowMs: number): RequestState | undefined 
   return { kind: "upstream", connectionId, state: typeof state === "string" ? state : undefined };
 }
 
-/** The request by its content, since a client gives the repeated request another id. */
+/** Identifies the request by its content, because a client gives the repeated request another id. */
 function bindingOf({ principal, method, params }: StatefulRequest): string {
   const { _meta: _, inputResponses: _responses, requestState: _state, ...asked } = params;
   const digest = createHash("sha256")

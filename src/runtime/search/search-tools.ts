@@ -12,7 +12,10 @@ import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 /** In characters. */
 export const MAX_QUERY_LENGTH = 200;
 
-/** The opposite of the pattern in the contract, which regular expressions of all languages read alike. */
+/**
+ * Matches what the pattern in the contract rejects. That pattern means the same in the regular expressions of all
+ * languages.
+ */
 const BLANK = /^[\s\p{Cc}]*$/u;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../json.ts";
 import type { McpLogLevel } from "../../integrations/relay.ts";
 import { isLongerThan } from "../../text-length.ts";
 
-/** One more session ends the longest idle session of the same client. */
+/** Maximum number of sessions. Opening one more ends the longest idle session of the same client. */
 export const MAX_SESSIONS_PER_ACCOUNT = 100;
 /** The longest time between two stored uses, in milliseconds. */
 const MAX_TOUCH_INTERVAL_MS = 5 * 60_000;
@@ -38,7 +38,10 @@ export interface McpSession {
   readonly clientInfo: Peer;
   /** The capabilities that the client declared, as far as the service passes them on. */
   readonly clientCapabilities: JsonObject;
-  /** Deleting one of these connections ends the session. Calls over REST and RPC add theirs, MCP calls do not. */
+  /**
+   * Deleting one of these connections ends the session. Calls over REST and RPC add their connections; MCP calls do
+   * not.
+   */
   readonly calledConnectionIds: ReadonlySet<number>;
   /** Connection ids by tool id. A bare tool name refers to the same connection for the whole session. */
   readonly bareNameOwners: ReadonlyMap<number, number>;

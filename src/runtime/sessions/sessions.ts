@@ -18,14 +18,17 @@ import type { SessionClaim, SessionStore, SessionChange } from "./session-store.
 
 /** From this age on, using a session also reads it again in the background, in milliseconds. */
 const REREAD_AFTER_MS = 500;
-/** An older copy is not used, in milliseconds: a session that ends on another replica stops working within a second. */
+/**
+ * Age from which a cached copy is not used, in milliseconds: a session that ends on another replica stops working
+ * within a second.
+ */
 const STALE_AFTER_MS = 900;
 /** Maximum weight of all cached sessions. Each stored name weighs 1, about 40 bytes. */
 const MAX_WEIGHT = 500_000;
 /** Weight of a session without names. */
 const SESSION_WEIGHT = 20;
 const MAX_INVALIDATED = 10_000;
-/** Sessions ended by one statement. */
+/** Maximum number of sessions that one statement ends. */
 const SWEEP_BATCH = 500;
 
 /** Sessions of all principals, cached for up to a second. */
@@ -118,7 +121,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     if (now - entry.readAt > REREAD_AFTER_MS && !entry.rereading) {
       entry.rereading = true;
       read(session.accountId, session.id, entry).catch((error: unknown) => {
-        // Calls use the cached session until it is stale; then the failure of the next read is theirs.
+        // Calls use the cached session until it is stale; after that, they fail if the next read fails.
         entry.rereading = false;
         log.warn({ err: error }, "could not refresh a session");
       });

@@ -77,7 +77,7 @@ export const CALL_TOOL: ToolDefinition = {
   hints: { destructive: true, idempotent: false, openWorld: true },
 };
 
-/** Listed instead of the tools of a long list, sorted by name. */
+/** The tools that are listed instead of a long list, sorted by name. */
 export const META_TOOLS: readonly ListedTool[] = [CALL_TOOL, FIND_TOOLS].map((definition) => ({
   name: definition.name,
   definition,

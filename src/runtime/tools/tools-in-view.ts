@@ -37,9 +37,9 @@ export interface ToolView {
 
 export interface ToolViews {
   /**
-   * Returns the same view until a connection, a tool list or a setting changes; no promise if it is cached. Waits at
-   * most `maxWaitMs` for the first list of a connection, counted once for all callers, so that one slow upstream cannot
-   * delay every request.
+   * Returns the same view until a connection, a tool list or a setting changes, and no promise if that view is cached.
+   * Waits at most `maxWaitMs` for the first list of a connection, from the first caller on, so that one slow upstream
+   * cannot delay every request.
    */
   of(principal: Principal, maxWaitMs: number): ToolView | Promise<ToolView>;
 }
@@ -97,7 +97,7 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
       list.then(
         ({ length }) => {
           first.list = undefined;
-          // A list with tools ends the wait, so the next load gets the full time. An empty list may only mean a
+          // A list with tools ends the wait, so the next load gets the full time. An empty list may be the result of a
           // timeout.
           if (length > 0) pendingLists.delete(connection);
         },

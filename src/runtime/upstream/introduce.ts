@@ -4,7 +4,10 @@ import type { Source, UpstreamView } from "./upstream-view.ts";
 /** The longest text for all connections, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024;
 
-/** Returns how the visible upstreams introduce themselves: the only one as it does, several under their connections' names. */
+/**
+ * Returns the introduction of the only visible upstream unchanged, or the introductions of several upstreams under the
+ * names of their connections.
+ */
 export function introduce(view: UpstreamView): UpstreamIntroduction {
   const { capabilities, sources, isQualified } = view;
   const [only] = sources;

@@ -1,18 +1,18 @@
 import { applyEdits, elementsOf, memberOf, type JsonSpan } from "../../json-text.ts";
 
-/** A step to each element of an array; any other value is its own only element. */
+/** The step to each element of an array in a path. A value that is no array counts as its only element. */
 const EACH = Symbol("each");
 
 type Path = readonly (string | typeof EACH)[];
 
-/** Where a tool, or its result, names its app (MCP Apps; the flat keys are earlier forms). */
+/** Paths at which a tool or its result names its app (MCP Apps; the flat keys are earlier forms). */
 const APP_LINKS: readonly Path[] = [
   ["_meta", "ui", "resourceUri"],
   ["_meta", "ui/resourceUri"],
   ["_meta", "openai/outputTemplate"],
 ];
 
-/** The places of resource URIs in MCP's objects. */
+/** The paths of resource URIs in MCP's objects. */
 export const LINKS = {
   tool: APP_LINKS,
   callResult: [["content", EACH, "uri"], ["content", EACH, "resource", "uri"], ...APP_LINKS],

@@ -38,7 +38,10 @@ const RESOURCE: FeatureKind = {
   qualify: qualifyUri,
 };
 
-/** Finds the connection of a prompt. Throws `invalid` for an ambiguous name, `not_found`, or `unavailable` with the reason. */
+/**
+ * Finds the connection of a prompt. Throws `invalid` for an ambiguous name, `not_found`, or `unavailable` with the
+ * reason.
+ */
 export function resolvePrompt(view: UpstreamView, name: string): ResolvedName {
   const candidates = view.byPrompt.get(name) ?? [];
   if (candidates.length > 0 && !looksQualified(name)) return one(PROMPT, name, candidates);
@@ -69,7 +72,7 @@ export function resolveTemplate(view: UpstreamView, template: string): ResolvedN
   return resolveResource(view, template);
 }
 
-/** Returns the URI by which clients of the view know what an upstream names. */
+/** Returns the URI under which clients of the view know a URI of an upstream. */
 export function clientUri(view: UpstreamView, { connection, listing }: Source, uri: string): string {
   return view.isQualified ? linkUri(connection.id, listing, uri) : uri;
 }

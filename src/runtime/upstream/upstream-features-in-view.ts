@@ -27,7 +27,10 @@ import { indexAfterCursor, pageFrom } from "../tools/pages.ts";
 import type { NamedItem, UpstreamView } from "./upstream-view.ts";
 import { createUpstreamViews } from "./upstream-views.ts";
 
-/** How long a list waits for the first listing of a connection, in milliseconds. After that it is returned without it. */
+/**
+ * How long a request for a list waits for the first listing of a connection, in milliseconds. After that, the response
+ * omits it.
+ */
 const LIST_WAIT_MS = 10_000;
 /** How long other requests wait for listings, in milliseconds. The request may be for another connection. */
 const REQUEST_WAIT_MS = 2_000;

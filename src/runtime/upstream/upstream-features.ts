@@ -10,7 +10,10 @@ export interface RelayOptions extends Relay {
   readonly onSent?: (() => void) | undefined;
 }
 
-/** The combined features of the visible upstreams, as MCP ServerCapabilities. A missing key means that no upstream has the feature. */
+/**
+ * The combined features of the visible upstreams, as MCP ServerCapabilities. A missing key means that no upstream has
+ * the feature.
+ */
 export interface UpstreamCapabilities {
   readonly resources?: { readonly subscribe?: boolean; readonly listChanged?: boolean };
   readonly prompts?: { readonly listChanged?: boolean };
@@ -22,11 +25,11 @@ export interface UpstreamCapabilities {
 /** A result as JSON text, as its upstream wrote it but with the names and URIs that the client knows. */
 export interface FeatureResult {
   readonly text: string;
-  /** How long clients may cache it, in milliseconds; undefined if the upstream does not say. */
+  /** How long clients may cache the result, in milliseconds; undefined if the upstream does not say. */
   readonly ttlMs: number | undefined;
 }
 
-/** What MCP servers tell clients first. */
+/** What MCP servers tell clients about themselves. */
 export interface UpstreamIntroduction {
   readonly capabilities: UpstreamCapabilities;
   /** The upstream's own `Implementation`, for a principal bound to its connection. */
@@ -46,17 +49,19 @@ export interface NotificationFilter {
 /**
  * The features of `mcp` connections beyond tools. The agent-enabled connections that the principal reaches are visible.
  *
- * A prompt keeps its name while only one visible connection has it; otherwise it is called `name__<id>`. URIs of resources and
- * templates are `patchbay://<id>/<uri>`, those of apps `ui://patchbay/<id>/<rest>`, in lists and in results alike; a principal bound
- * to one connection gets them as they are. A URI without qualifier resolves to the only connection that lists it or has a matching
- * template, or to the only one with resources. Sessions do not store these names, unlike those of tools, because they only read.
+ * A prompt keeps its name while only one visible connection has it; otherwise it is called `name__<id>`. URIs of
+ * resources and templates are `patchbay://<id>/<uri>`, those of apps `ui://patchbay/<id>/<rest>`, in lists and in
+ * results alike; a principal bound to one connection gets them as they are. A URI without qualifier resolves to the
+ * only connection that lists it or has a matching template, or to the only one with resources. Sessions do not store
+ * these names, unlike those of tools, because they only read.
  *
- * A pending or failed connection lists nothing, and a request for it fails with the reason. Requests are not in the call history.
- * Every token with a reading scope may read resources and prompts.
+ * A pending or failed connection lists nothing, and a request for it fails with the reason. Requests are not in the
+ * call history. Every token with a reading scope may read resources and prompts.
  *
  * Results contain the fields that 2025-11-25 and 2026-07-28 share; the protocol handler adds `resultType`, `ttlMs` and
- * `cacheScope`. Every method throws DomainError: `invalid` for a wrong argument or cursor, `not_found` for an unknown name or URI,
- * `unavailable` when the upstream cannot be reached; RpcError with the upstream's error; or the reason of the signal.
+ * `cacheScope`. Every method throws DomainError: `invalid` for a wrong argument or cursor, `not_found` for an unknown
+ * name or URI, `unavailable` when the upstream cannot be reached; RpcError with the upstream's error; or the reason of
+ * the signal.
  */
 export interface UpstreamFeatures {
   /** Returns what is known, and waits briefly for upstreams that are not listed yet. */

@@ -15,7 +15,7 @@ const MAX_BYTES = 128 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 /** Age at which a listing is fetched again in the background, in milliseconds. */
 const FRESH_MS = 60_000;
-/** The least age at which a listing is fetched again, however short the upstream's time to live is. */
+/** The minimum age at which a listing is fetched again, however short the upstream's time to live is. */
 const MIN_FRESH_MS = 5_000;
 /** How often reported list changes of one upstream are announced, in milliseconds. */
 const ANNOUNCE_EVERY_MS = 1_000;
@@ -87,8 +87,8 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
   });
 
   /**
-   * Only the replica that called the upstream receives its report, so it is announced to the others; at most once a
-   * second per connection.
+   * Only the replica that called the upstream receives its report, so this replica announces it to the others, at most
+   * once a second per connection.
    */
   function announce(connectionId: number): void {
     if (announcing.has(connectionId)) return;

@@ -15,8 +15,8 @@ import type { Source } from "./upstream-view.ts";
 /** Sends read-only requests to upstreams. */
 export interface UpstreamRequester {
   /**
-   * Throws InputNeeded if the client must answer requests first, RpcError with the upstream's error, `unavailable`,
-   * `exhausted` or the reason of the signal.
+   * Throws InputNeeded if the client must answer requests first, RpcError with the upstream's error, DomainError
+   * `unavailable` or `exhausted`, or the reason of the signal.
    */
   ask(source: Source, question: FeatureRequest, options: RelayOptions): Promise<FeatureResult>;
 }

@@ -13,8 +13,8 @@ const MAX_CACHED_ITEMS = 500_000;
 
 export interface UpstreamViews {
   /**
-   * Returns the same view until a connection or a listing changes; no promise if all listings are cached. Waits at most
-   * `maxWaitMs` for the first listing of a connection.
+   * Returns the same view until a connection or a listing changes, and no promise if all listings are cached. Waits at
+   * most `maxWaitMs` for the first listing of a connection.
    */
   of(principal: Principal, maxWaitMs: number): UpstreamView | Promise<UpstreamView>;
 }

@@ -9,7 +9,7 @@ export interface FailureLimits {
 /** Generous, because legitimate callers rarely fail and a failure costs only one signature check. */
 export const FAILURE_LIMITS: FailureLimits = { maxFailures: 3_000, windowSeconds: 60 };
 
-/** The rate limit before authentication, per address and replica. Requests with a valid token cost nothing. */
+/** The rate limit before authentication, per address and replica. Requests with a valid token do not count. */
 export interface FailureLimit {
   /** Whether any address is blocked. If not, callers need not determine the address. */
   hasBlocked(): boolean;

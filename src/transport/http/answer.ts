@@ -3,7 +3,7 @@ import type { HeaderFields, HttpExchange } from "./exchange.ts";
 import { httpStatusOf, invalidField, toFault, type Fault } from "./fault.ts";
 import type { Log } from "./log.ts";
 
-/** What every JSON answer carries: it is for this caller alone and is nothing but JSON. */
+/** Headers of every JSON response: no cache may store it, and browsers must not read it as another type. */
 export const JSON_HEADERS: HeaderFields = {
   "content-type": "application/json",
   "cache-control": "no-store",

@@ -66,7 +66,7 @@ export function toFault(thrown: unknown): Fault {
   };
 }
 
-/** The field to name in the answer, which every protocol does for the same faults. */
+/** The field that the response names. Every protocol names it for the same faults. */
 export function invalidField({ reason, field }: Pick<Fault, "reason" | "field">): string | undefined {
   return reason === "INVALID_ARGUMENT" ? field : undefined;
 }

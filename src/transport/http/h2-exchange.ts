@@ -133,7 +133,7 @@ export class H2Exchange implements HttpExchange {
 
   keepOpen(): void {
     const { session } = this.#stream;
-    // Several streams of a session may ask; Node sends at most ten pings that are not answered.
+    // Several streams of a session may request a ping; Node allows at most ten unanswered pings.
     if (this.isOpen && session !== undefined && !session.destroyed) session.ping(ignore);
   }
 

@@ -3,7 +3,7 @@ export const HEARTBEAT_MS = 15_000;
 
 /** Keeps connections open while requests wait for upstreams. */
 export interface Heartbeats {
-  /** Calls `beat` at intervals until the returned function is called. It must not throw. */
+  /** Calls `beat` at intervals until the returned function is called. `beat` must not throw. */
   start(beat: () => void): () => void;
 }
 

@@ -29,7 +29,7 @@ export interface Route {
   readonly fail: (exchange: HttpExchange, thrown: unknown) => void;
   /** The per-address limit that counts its requests. Undefined if requests are counted by account or not at all. */
   readonly limit?: "address" | "token";
-  /** Whether CORS applies to it. */
+  /** Whether CORS applies to the path. */
   readonly isCrossOrigin?: boolean;
   /** Whether OPTIONS returns the allowed methods. */
   readonly hasOptions?: boolean;

@@ -12,7 +12,7 @@ export function callResultText(result: CallResult, isLegacy = false): string {
   });
 }
 
-/** Whether the structured content is no object. Clients up to 2025-11-25 reject such results. */
+/** Whether the structured content is not an object. Clients up to 2025-11-25 reject such results. */
 function hasOtherData({ structuredContent }: CallResult, json: string): boolean {
   return structuredContent === undefined && json.includes('"structuredContent"');
 }

@@ -58,7 +58,7 @@ function toolText(tool: ListedTool, { isLegacy, isBound }: PrintOptions): string
   return renameLinks(text, LINKS.tool, (uri) => qualifyUri(uri, callable.connection.id));
 }
 
-/** Converts a tool of the service's own to its MCP form. */
+/** Converts one of the service's own tools to its MCP form. */
 function toWireTool(tool: ListedTool, isOutputHidden: boolean): JsonObject {
   const { name, definition } = tool;
   const { inputSchema, outputSchema, readOnly, hints = {}, listed } = definition;

@@ -9,7 +9,8 @@ export function setVersion(context: HandlerContext, version: Date): void {
 }
 
 /**
- * The versions that a change applies to, in milliseconds since 1970, from `If-Match` of a REST request. Undefined: any.
+ * The versions that a change applies to, in milliseconds since 1970, from `If-Match` of a REST request. Undefined means
+ * any version.
  */
 export function expectedVersions(context: HandlerContext): readonly number[] | undefined {
   if (!(context instanceof CallContext) || context.protocolName !== REST) return undefined;

@@ -105,7 +105,7 @@ describe("accepts metadata if", () => {
       },
     },
     {
-      title: "the resource writes an origin as issuer with a trailing slash",
+      title: "the resource adds a slash to an issuer that is an origin",
       arrange: (upstream) =>
         describeResourceAt(upstream, `${RESOURCE}/mcp`, { authorization_servers: [`${upstream.vendor.issuer}/`] }),
     },

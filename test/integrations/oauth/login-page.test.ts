@@ -59,7 +59,7 @@ describe("a login page at another origin than that of its issuer", () => {
     ["with the path inserted", `${OAUTH}/tenant`, PAGE],
     ["with the path in front", `/tenant${OPENID}`, PAGE],
     ["of the page in another case, with a slash and a query", OAUTH, "/tenant/OAuth/Authorize/?from=us"],
-  ])("is rejected if that origin names another token endpoint: %s", async (_title, path, page) => {
+  ])("is rejected if the page's origin names another token endpoint: %s", async (_title, path, page) => {
     const subject = await startWithLoginPage(page, { [path]: ELSEWHERE });
     const { kind, message } = await failureOf(terms(subject));
     expect(kind).toBe("other");

@@ -94,7 +94,7 @@ describe("the key", () => {
       reason: expect.stringMatching(/base_url/),
     });
     expect(other.requests).toEqual([]);
-    // A call without a key is sent anywhere.
+    // Without a key, any address is allowed.
     expect(await fresh.call({ spec_url: configuration.spec_url }, "list_things")).toMatchObject({ isError: false });
     await fresh.close();
     site.document = documentOf();

@@ -174,7 +174,7 @@ describe("an inline document", () => {
       const outcome: unknown = await Promise.resolve(attempt).catch((error: unknown) => error);
       return outcome instanceof Error ? outcome.message : "accepted";
     };
-    // Not used by a connection yet, not even by the account that supplied it.
+    // Until a connection uses the document, even the account that supplied it is refused.
     expect(await refusal(adopt(mine))).toBe(await refusal(adopt(unknown)));
     await use("a", adopted ?? {});
     expect(await adopt(mine)).toEqual({ spec: mine.spec });

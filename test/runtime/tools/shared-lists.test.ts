@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test("tools shared by connections remain callable after the first list's wait time", async () => {
+test("tools shared by connections stay callable after the wait for the first list", async () => {
   const me = principal(await world.createAccount());
   await world.connectTo("shared", me.accountId, {});
   const session = await world.open(me);

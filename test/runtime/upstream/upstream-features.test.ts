@@ -274,7 +274,7 @@ describe("feature lists", () => {
       await startServer({ resources: ["a://1"] }),
     ];
     const { features, who } = await over([slow.url, quick.url]);
-    // The wait for the slow server starts with the first request; capabilities wait least.
+    // The wait for the slow server starts with the first request, and is shortest for capabilities.
     expect(await features.capabilities(who)).toMatchObject({ resources: { subscribe: true, listChanged: true } });
     // Waits until the connections are read again.
     await vi.waitFor(() => {

@@ -8,7 +8,7 @@ import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
 /** Recently sent tokens that answers may echo. */
 const MAX_SENT_TOKENS = 2;
-/** RFC 6749 §3.3, with a length limit. */
+/** A list of scopes as in RFC 6749 §3.3, with a length limit. */
 const SCOPE = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,1000}$/;
 
 /** Sends the current token of an owner's authorization with each request. */

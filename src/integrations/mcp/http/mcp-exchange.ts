@@ -15,7 +15,7 @@ export interface McpExchangeRequest {
   readonly method: "POST" | "GET" | "DELETE";
   readonly headers: string[];
   readonly body?: string;
-  /** Milliseconds for the whole exchange. Undefined where the signal ends it. */
+  /** Milliseconds for the whole exchange. Undefined if only the signal ends it. */
   readonly timeoutMs: number | undefined;
   /** The stream may stay open forever: the timeout covers its start, and the size limit each event. */
   readonly isEndless?: boolean;
@@ -39,7 +39,7 @@ export interface McpAnswer {
   /** The `WWW-Authenticate` header. */
   readonly challenge: string | undefined;
   readonly body: Buffer;
-  /** Bytes received, a stream's included. */
+  /** Bytes received, including those of a stream. */
   readonly bytes: number;
   /** Where to resume a stream that ended before the awaited event, and after how long. */
   readonly resume: { readonly lastEventId: string; readonly afterMs: number } | undefined;
@@ -49,8 +49,8 @@ type Headers = Record<string, string | string[] | undefined>;
 
 /**
  * Sends one request and reads its answer within the limits. A custom handler instead of undici's `request` needs no
- * stream object and one timer for all phases. Rejects with AnswerRefused past a limit, with the signal's reason, or
- * with the dispatcher's error.
+ * stream object, and only one timer for all phases. Rejects with AnswerRefused if a limit is exceeded, with the
+ * signal's reason, or with the dispatcher's error.
  */
 export function sendMcpMessage(dispatcher: Dispatcher, request: McpExchangeRequest): Promise<McpAnswer> {
   return new Promise((resolve, reject) => {

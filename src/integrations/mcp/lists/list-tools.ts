@@ -8,11 +8,11 @@ import type { UpstreamSession } from "../sessions/session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 import { readTool } from "./read-tool.ts";
 
-/** As many as a connection can have accepted definitions. */
+/** Maximum number of tools: as many as a connection can have accepted definitions. */
 const MAX_TOOLS = 10_000;
 const MAX_BYTES = 20 * 1024 * 1024;
 
-/** Skipped tools named in the log line. */
+/** Maximum number of skipped tools that the log line names. */
 const MAX_EXAMPLES = 5;
 
 export interface UpstreamToolList {
@@ -48,7 +48,7 @@ export async function listUpstreamTools(
     const examples = leftOut.slice(0, MAX_EXAMPLES);
     deps.log.warn({ host: endpoint.label, count: leftOut.length, examples }, "tools of an MCP server skipped");
   }
-  // Only a time below the service's own limits what clients may cache.
+  // Only a time to live below the service's own changes how long clients may cache the list.
   const limited = ttlMs !== undefined && ttlMs < LIST_TTL_MS ? { ttlMs } : {};
   return { tools: [...tools.values()].map((tool) => ({ ...tool, ...limited })), isTruncated };
 }

@@ -19,8 +19,8 @@ const TOOL_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 
 /**
- * Returns the tool, or the reason why it is unusable. `text` is the tool as the server wrote it. Only `readOnlyHint: true` makes it read-only, since a missing
- * hint promises nothing.
+ * Returns the tool, or the reason why it is unusable. `text` is the tool as the server wrote it. Only `readOnlyHint:
+ * true` makes it read-only, since a missing hint promises nothing.
  */
 export function readTool(value: JsonValue, text: string, requiresAuth: boolean): ToolDefinition | string {
   if (!isJsonObject(value)) return "it is not an object";
@@ -54,7 +54,7 @@ export function readTool(value: JsonValue, text: string, requiresAuth: boolean):
   };
 }
 
-/** Every field reaches agents, so every field counts, except the plain mark for tasks. */
+/** Every field reaches agents, so the digest covers every field, except the plain mark for tasks. */
 function digestOf({ execution, ...tool }: JsonObject): string {
   const digested = execution === undefined || isTaskMark(execution) ? tool : { ...tool, execution };
   return createHash("sha256").update("mcp\n").update(printInKeyOrder(digested)).digest("base64url");

@@ -6,11 +6,14 @@ import type { UpstreamSession } from "./session.ts";
 const STREAM_WAIT_MS = 2_000;
 
 /**
- * The streams of sessions that belong to one client. Some servers send requests there instead of on the answer of the
+ * The streams of sessions that belong to one client. Some servers send requests there instead of in the response to the
  * call that they belong to.
  */
 export interface ClientStreams {
-  /** Opens the session's stream unless it is open. Resolves when it is open or the server has none. Never rejects. */
+  /**
+   * Opens the session's stream unless it is open. Resolves when it is open or the server does not offer one. Never
+   * rejects.
+   */
   open(session: UpstreamSession, onNotification: (notification: UpstreamNotification) => void): Promise<undefined>;
 }
 
@@ -35,7 +38,7 @@ export function createClientStreams(requester: Requester): ClientStreams {
           onStream: settle,
           signal: session.closing.signal,
         })
-        // The next call opens a stream that the server has closed.
+        // The next call reopens a stream that the server has closed.
         .then(() => opened.delete(session))
         .catch(() => undefined)
         .finally(settle);

@@ -4,7 +4,7 @@ import type { Target } from "../../target.ts";
 import { fingerprint } from "../http/endpoint.ts";
 
 const SWEEP_MS = 60_000;
-/** Streams without listeners, kept open because of recent calls. */
+/** Maximum number of streams without listeners that are kept open because of recent calls. */
 const MAX_STREAMS = 1_000;
 
 /** Milliseconds that a call waits for its upstream's stream to open. */

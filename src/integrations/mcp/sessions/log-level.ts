@@ -5,7 +5,10 @@ import type { Requester } from "./request.ts";
 import type { UpstreamSession } from "./session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** Sets an upstream session's log level to the lowest that any caller wants; other callers' messages are filtered. */
+/**
+ * Sets an upstream session's log level to the lowest level that any caller wants, and filters the messages for the
+ * other callers.
+ */
 export interface LogLevels {
   /** Lowers the session's level if needed. Throws only the signal's reason. */
   ensure(session: UpstreamSession, caller: CallOptions): Promise<void>;

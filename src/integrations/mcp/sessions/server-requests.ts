@@ -2,9 +2,12 @@ import type { JsonObject, JsonValue } from "../../../json.ts";
 import { type ClientAnswer, type RelayedClient, unsupportedRequest } from "../../relayed-client.ts";
 import { INTERNAL_ERROR, METHOD_NOT_FOUND } from "../../rpc-error.ts";
 
-/** Requests of a server answered per stream and period; more could make the client send without end. */
+/**
+ * Maximum number of a server's requests that are answered per stream and period; more could make the client send
+ * without end.
+ */
 const MAX_SERVER_REQUESTS = 32;
-/** In milliseconds; a notification stream may stay open for days. */
+/** The period of that limit, in milliseconds; a notification stream may stay open for days. */
 const SERVER_REQUESTS_MS = 10_000;
 
 /** The requests that a server sends on one stream. */
@@ -16,7 +19,7 @@ export interface ServerRequests {
   close(): void;
 }
 
-/** `client` returns who can answer now. `reply` sends a response. */
+/** `client` returns the client that can answer now. `reply` sends a response. */
 export function createServerRequests(
   client: () => RelayedClient | undefined,
   reply: (message: JsonObject) => void,

@@ -7,7 +7,10 @@ import { isResponse, messagesIn } from "./json-rpc.ts";
 import type { UpstreamSession } from "./session.ts";
 
 export interface StreamListener {
-  /** Reads the text of an event; returns true once the response has arrived. A promise while a handler is running. */
+  /**
+   * Reads the text of an event; returns true once the response has arrived. Returns a promise while a handler is
+   * running.
+   */
   read(text: string): boolean | Promise<boolean>;
   response(): JsonObject | undefined;
   /** The text of the event with the response. */

@@ -49,7 +49,7 @@ export type CredentialPlan =
   | OwnerPlan;
 
 export interface OAuthScheme {
-  /** Of the client credentials flow, if there is one. */
+  /** The token endpoint of the client credentials flow, if there is one. */
   readonly tokenUrl: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface ClientCredentialsPlan {
   readonly authentication: "basic" | "post";
 }
 
-/** Characters of a server URL, filled or not. */
+/** Maximum length of a server URL in characters, before and after its variables are filled. */
 export const MAX_SERVER_URL_LENGTH = 2_048;
 
 /** A server URL with `{variables}`. */
@@ -92,7 +92,7 @@ export interface Operation {
   readonly accept: string;
   /** Credentials of the first security requirement that can be met. */
   readonly credentials: readonly CredentialPlan[];
-  /** The document's limits first. */
+  /** Limits of the whole document come first. */
   readonly rateLimits?: readonly UpstreamRateLimit[];
   /** Scheme names of each security requirement; undefined when the document states none. */
   readonly requirements?: readonly (readonly string[])[] | undefined;

@@ -10,8 +10,8 @@ export interface NamedOperation {
 }
 
 /**
- * Names each operation as `^[A-Za-z0-9_-]{1,64}$`, in order. A name depends on its operation alone, so it stays when
- * the document grows; only colliding names that needed cleaning get a hash.
+ * Names each operation as `^[A-Za-z0-9_-]{1,64}$`, in order. A name depends only on its operation, so it stays when the
+ * document grows; only colliding names that needed cleaning get a hash.
  */
 export function toolNames(operations: readonly NamedOperation[]): readonly string[] {
   const wanted = operations.map(wantedName);

@@ -38,7 +38,7 @@ export function presentCredentials(
       secrets.push(pair, encoded);
     } else if (plan.kind === "bearer" || plan.kind === "client_credentials" || plan.kind === "owner") {
       const bearer =
-        plan.kind === "bearer" ? filled(plan.token, configuration) : (token ?? missing("no token was got"));
+        plan.kind === "bearer" ? filled(plan.token, configuration) : (token ?? missing("no token was received"));
       headers.authorization = `Bearer ${headerSafe(bearer)}`;
       secrets.push(bearer);
     } else {

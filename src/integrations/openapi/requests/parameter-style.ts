@@ -91,7 +91,10 @@ function plainText(value: JsonValue): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Percent-encodes unreserved text, and the characters that would end the value: `#`, `&`, `+`. */
+/**
+ * Percent-encodes what may not occur in a URL, and of the reserved characters those that would end the value: `#`, `&`,
+ * `+`.
+ */
 function encodeReserved(text: string): string {
   return encodeURI(text.toWellFormed()).replaceAll(/[#&+]/g, percent);
 }

@@ -48,7 +48,7 @@ export function contentOf(answer: SuccessfulAnswer, scrubber: Scrubber): CallRes
 
 function emptyResult(answer: SuccessfulAnswer, scrubber: Scrubber): CallResult {
   const { location } = answer.headers;
-  // Creations often answer with the `Location` alone.
+  // Responses to creations often contain only a `Location`.
   const where = location === undefined ? "" : ` Location: ${scrubber.text(location)}`;
   return textResult(answer, `Done (${answer.status}).${where}`);
 }

@@ -2,7 +2,7 @@ import type { JsonValue } from "../../../json.ts";
 import type { UpstreamRateLimit } from "../../upstream-rate-limiter.ts";
 import { arrayOf, objectOf, OpenApiError, stringOf } from "../model/document.ts";
 
-/** Requests per window, because the time of each is stored. */
+/** Maximum number of requests per window; it is limited because the time of each request is stored. */
 const MAX_REQUESTS = 2_000;
 /** One day. */
 const MAX_SECONDS = 86_400;

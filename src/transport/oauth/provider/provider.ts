@@ -76,12 +76,12 @@ function parseTokenResponse(answer: ProviderAnswer): TokenResponse {
 /**
  * The authorization server's flows through oidc-provider.
  *
- * The provider is given requests that are made here from checked values, and its answer is read instead of sent, so nothing is
- * stored for a browser that has not been through our own pages. Mounted by `callback()` instead, it fails 65 of the 125 tests of
- * the token endpoint, such as "returns 401 invalid_client and a Basic challenge for broken base64" (400 instead), "returns 413
- * invalid_request for a form of more than 16 KiB", "returns 400 invalid_scope for an unknown scope" and "the token endpoint
- * returns the same tokens and errors over HTTP/2": all our checks would stay in front of it.
- * It is built again when the signing key changes.
+ * The provider is given requests that are made here from checked values, and its answer is read instead of sent, so
+ * nothing is stored for a browser that has not been through our own pages. Mounted by `callback()` instead, it fails 65
+ * of the 125 tests of the token endpoint, such as "returns 401 invalid_client and a Basic challenge for broken base64"
+ * (400 instead), "returns 413 invalid_request for a form of more than 16 KiB", "returns 400 invalid_scope for an
+ * unknown scope" and "the token endpoint returns the same tokens and errors over HTTP/2", so all our checks must stay in
+ * front of it. It is built again when the signing key changes.
  */
 export function createAuthorizationProvider(
   deps: Omit<ProviderDeps, "context" | "internalSecret">,
@@ -119,7 +119,7 @@ export function createAuthorizationProvider(
       answers.set(ctx.req, { status: ctx.status, body: ctx.body, location, cause: causes.get(ctx.req) });
     });
     provider.on("server_error", (ctx, error) => causes.set(ctx.req, error));
-    // Prevents Koa from printing to standard error; a failure there has no response and is thrown below.
+    // Prevents Koa from printing to standard error; a failure without a response is thrown below.
     provider.silent = true;
     return { provider, handle: provider.callback() };
   }

@@ -16,9 +16,11 @@ export interface AskedAuthorization {
   readonly client: {
     readonly clientId: string;
     readonly name: string | undefined;
-    /** Whether it authenticates at the token endpoint. */
+    /** Whether the client authenticates at the token endpoint. */
     readonly isConfidential: boolean;
-    /** Created by an account, registered by itself, or described by a document at its address. */
+    /**
+     * Whether the client was created by an account, registered itself, or is described by a document at its address.
+     */
     readonly source: "own" | "registered" | "document";
   };
   readonly redirectUri: string;

@@ -22,7 +22,7 @@ export interface DocumentsDeps {
   readonly publicUrl: string;
 }
 
-/** How long caches may reuse it, in seconds. Afterwards the `ETag` makes revalidation cheap. */
+/** How long caches may reuse the document, in seconds. Afterwards the `ETag` makes revalidation cheap. */
 const MAX_AGE_SECONDS = 300;
 
 const compress = promisify(gzip);
@@ -42,7 +42,7 @@ export function createDocumentRoutes({ folder, publicUrl }: DocumentsDeps): read
     return text.replace(SERVERS, () => servers);
   };
   return [
-    // Without anchors: YAML parsers of other languages reject some of them, or too many.
+    // Without anchors: YAML parsers of other languages reject some anchors, and documents with too many of them.
     createDocumentRoute("/openapi.yaml", "application/yaml", async () =>
       dump(load(await readContract()), { noRefs: true, lineWidth: -1 }),
     ),

@@ -8,8 +8,8 @@ import { invalid } from "../../../domain-error.ts";
 export type SuppliedFields<Request> = Readonly<Record<string, (request: Request) => boolean | "unknown">>;
 
 /**
- * Tells which fields an update changes. Without a mask these are the fields that the request supplies, of which there
- * must be one; with `*` also its empty lists. Throws `invalid`.
+ * Tells which fields an update changes. Without a mask, these are the fields that the request supplies, at least one;
+ * with `*`, they include its empty lists. Throws `invalid`.
  */
 export function readUpdateMask<Request extends { readonly updateMask?: FieldMask | undefined }>(
   request: Request,
@@ -38,7 +38,7 @@ export function readUpdateMask<Request extends { readonly updateMask?: FieldMask
   return (field) => named.has(field);
 }
 
-/** An empty list looks like a field that was left out, so the caller may have meant one. */
+/** An empty list looks like a field that was left out, so the caller may have meant an empty list. */
 function nothingSupplied(fields: Readonly<Record<string, unknown>>): Error {
   return invalid(
     "update_mask",

@@ -34,7 +34,7 @@ export async function answerEvents(
     await outlet.write(`event: error\ndata: ${faultBody(toFault(thrown))}\n\n`);
   } finally {
     context.end();
-    // Not awaited: the signal wakes a handler that waits for an event, and it may need time.
+    // Not awaited, because the handler may need time: it waits for an event until the signal wakes it.
     events.return(undefined).catch(() => undefined);
     outlet?.end();
   }
