@@ -3,6 +3,8 @@ import type { ChangeFeed } from "../connections/change-feed.ts";
 import type { ConnectionTools } from "../connections/connection-tools.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import type { Catalog } from "../integrations/integration.ts";
+import { createAttendedTasks } from "../runtime/tasks/attended-tasks.ts";
+import { createUpstreamTasks } from "../runtime/tasks/upstream-tasks.ts";
 import { createTasks, type Tasks } from "../runtime/tasks/tasks.ts";
 import { createToolViews, type ToolViews } from "../runtime/tools/tools-in-view.ts";
 import type { UpstreamFeatures } from "../runtime/upstream/upstream-features.ts";
@@ -12,6 +14,7 @@ import type { Listener } from "../storage/listener.ts";
 import { createTaskStore } from "../storage/stores/sessions/mcp-task.ts";
 import { createListingFeed } from "../storage/stores/sessions/offer-change.ts";
 import type { Foundation } from "./foundation.ts";
+import { composeRelay, type RelayParts } from "./relay.ts";
 import type { UpstreamCalls } from "./upstream-calls.ts";
 
 /** What agents see of the connections of an account. */
@@ -19,10 +22,13 @@ export interface AgentView {
   readonly views: ToolViews;
   readonly features: UpstreamFeatures;
   readonly tasks: Tasks;
+  readonly relay: RelayParts;
+  /** Waits until the last states of tasks are stored. */
+  readonly close: () => Promise<void>;
 }
 
 export async function composeAgentView(
-  { database: { orm }, sealer }: Foundation,
+  foundation: Foundation,
   listener: Listener,
   parts: UpstreamCalls & {
     readonly connections: ConnectionView;
@@ -32,9 +38,13 @@ export async function composeAgentView(
     readonly log: Logger;
   },
 ): Promise<AgentView> {
+  const { orm } = foundation.database;
   const views = createToolViews(parts);
   const features = createUpstreamFeatures({ ...parts, listingFeed: await createListingFeed(orm, listener) });
-  const store = createTaskStore(orm, sealer);
-  const tasks = createTasks({ ...parts, store, views, requester: createUpstreamRequester(parts), links: features });
-  return { views, features, tasks };
+  const store = createTaskStore(orm, foundation.sealer);
+  const relay = await composeRelay(foundation, listener, parts.log);
+  const attended = createAttendedTasks({ ...parts, store, relays: relay.relays });
+  const upstreamTasks = createUpstreamTasks(store, createUpstreamRequester(parts));
+  const tasks = createTasks({ ...parts, store, views, upstreamTasks, attended, links: features });
+  return { relay, views, features, tasks, close: () => attended.close() };
 }

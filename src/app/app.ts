@@ -12,7 +12,6 @@ import { composeConnectionAuthorization } from "./connection-authorization.ts";
 import { composeConnectionStore } from "./connection-store.ts";
 import { composeDocumentation } from "./documentation.ts";
 import { composeHistory } from "./history.ts";
-import { composeRelay } from "./relay.ts";
 import { composeLogin } from "./login.ts";
 import { composeGrantedTokens, composeRevocation } from "./granted-tokens.ts";
 import { composeIntegrations } from "./integrations.ts";
@@ -165,7 +164,8 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     onError: (error) => log.warn({ err: error }, "a key that was refused could not be made due for verification"),
   });
   const seen = { connections: view, catalog, tools, feed, ...upstreamCalls, log };
-  const { views, features, tasks } = await composeAgentView(foundation, listener, seen);
+  const { relay, views, features, tasks, close } = await composeAgentView(foundation, listener, seen);
+  building.defer(close);
   const toolUse = createToolUse({
     links: features,
     tasks,
@@ -227,7 +227,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       toolChanges,
       features,
       tasks,
-      ...(await composeRelay(foundation, listener, log)),
+      ...relay,
       serverInfo,
     },
     verifier,

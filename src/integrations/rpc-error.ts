@@ -5,6 +5,8 @@ import type { JsonValue } from "../json.ts";
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
+/** 2026-07-28: the client did not declare a capability that the request needs. */
+export const MISSING_CAPABILITY = -32021;
 
 /**
  * An upstream's JSON-RPC error, passed unchanged to MCP clients. A tool's failure is a result with `isError` instead;

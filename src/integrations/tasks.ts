@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
+import type { RelayedClient } from "./relayed-client.ts";
 
 /** The extension for tasks (SEP-2663). */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
@@ -14,6 +15,23 @@ export interface UpstreamTask {
   readonly json: string;
   /** How long the upstream keeps it after its creation, in milliseconds. Undefined without an end. */
   readonly ttlMs: number | undefined;
+  /** Set if only this replica can reach the task, in the upstream session of its call. */
+  readonly session?: SessionTask;
+}
+
+/** A task of an upstream with sessions. */
+export interface SessionTask {
+  /**
+   * Follows the task in the session that created it and resolves with its last state. `onState` receives states in
+   * between. Both are in the form of the extension. Rejects if the session is lost, or with the signal's reason.
+   */
+  follow(options: {
+    readonly ask: RelayedClient["ask"];
+    readonly onState: (json: string) => void;
+    readonly signal: AbortSignal;
+  }): Promise<string>;
+  /** Asks the upstream to cancel the task. Rejects if it refuses. */
+  cancel(signal: AbortSignal): Promise<void>;
 }
 
 /** Whether a client or a server declares the extension. */

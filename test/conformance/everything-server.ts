@@ -28,8 +28,9 @@ import {
   type InputContext,
   type InputStep,
 } from "./input-tools.ts";
-import { isJsonObject, parseJson } from "../../src/json.ts";
+import { isJsonObject, parseJson, type JsonObject } from "../../src/json.ts";
 import { createModernTasks, type ModernTasks, TASKS } from "./modern-tasks.ts";
+import { createSessionTasks, SESSION_TASKS_CAPABILITY, type SessionTasks } from "./session-tasks.ts";
 import { TASK_TOOL_LIST } from "./task-tools.ts";
 import { ANSWERS, getPrompt, PROMPTS, readResource, RESOURCES, TOOLS } from "./everything-content.ts";
 
@@ -43,6 +44,8 @@ export interface EverythingServer {
   readonly url: string;
   /** What it does for clients of 2026-07-28. */
   readonly modernTasks: ModernTasks;
+  /** What it does for clients of 2025-11-25. */
+  readonly sessionTasks: SessionTasks;
   close(): Promise<void>;
 }
 
@@ -68,7 +71,7 @@ function createEverything(
         prompts: { listChanged: true },
         completions: {},
         logging: {},
-        extensions: { [TASKS]: {} },
+        ...(asking === undefined ? { extensions: { [TASKS]: {} } } : { tasks: SESSION_TASKS_CAPABILITY }),
       },
     },
   );
@@ -216,12 +219,16 @@ export async function startEverythingServer(
   modernTasks: ModernTasks = createModernTasks(),
 ): Promise<EverythingServer> {
   const lists: Lists = { tools: 0, prompts: 0 };
+  const sessionTasks = createSessionTasks();
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const handler = createMcpHandler(() => createEverything(lists, () => handler), { legacy: "reject" });
 
   async function serveSession(request: Request): Promise<Response> {
     const known = sessions.get(request.headers.get("mcp-session-id") ?? "");
-    if (known !== undefined) return known.handleRequest(request);
+    if (known !== undefined) {
+      const body = await messageIn(request);
+      return (body && (await sessionTasks.answer(body, request.signal))) ?? known.handleRequest(request);
+    }
     if (request.headers.has("mcp-session-id")) return new Response(null, { status: 404 });
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -243,8 +250,8 @@ export async function startEverythingServer(
   }
 
   async function serveStateless(request: Request): Promise<Response> {
-    const body = parseJson((await request.clone().text()) || "null", { maxDepth: 64 });
-    return (isJsonObject(body) ? modernTasks.answer(body) : undefined) ?? handler.fetch(request);
+    const body = await messageIn(request);
+    return (body && (await modernTasks.answer(body))) ?? handler.fetch(request);
   }
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
@@ -269,12 +276,18 @@ export async function startEverythingServer(
     host,
     url: `http://${host}/mcp`,
     modernTasks,
+    sessionTasks,
     close: async () => {
       await handler.close();
       http.close();
       http.closeAllConnections();
     },
   };
+}
+
+async function messageIn(request: Request): Promise<JsonObject | undefined> {
+  const body = parseJson((await request.clone().text()) || "null", { maxDepth: 64 });
+  return isJsonObject(body) ? body : undefined;
 }
 
 async function toRequest(incoming: IncomingMessage, outgoing: ServerResponse): Promise<Request> {

@@ -8,6 +8,17 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createWire, modernHeaders, modernMeta, type Wire } from "../support/mcp-wire.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { createMasterKeys, type Service, startService } from "../support/service.ts";
+import {
+  answerTask,
+  askTask,
+  callTool,
+  request,
+  startTask,
+  TASK_CAPABILITIES,
+  taskReaches,
+  TASKS_MISSING,
+  UNKNOWN_TASK,
+} from "../support/task-client.ts";
 import { until } from "../support/until.ts";
 
 let database: TestDatabase;
@@ -59,99 +70,51 @@ async function connect(url: string): Promise<string> {
   return id;
 }
 
-const CAPABILITIES = { elicitation: {}, extensions: { [TASKS]: {} } };
-const MISSING = { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } };
-const UNKNOWN = { code: -32602, message: /Unknown task/ };
-
-interface Answer {
-  readonly status: number;
-  readonly result?: JsonObject;
-  readonly error?: { readonly code: number; readonly message: string };
-}
-
-async function request(wire: Wire, method: string, params: JsonObject, capabilities: JsonObject = CAPABILITIES) {
-  const _meta = modernMeta({ "io.modelcontextprotocol/clientCapabilities": capabilities });
-  const name = String(params["taskId"] ?? params["name"]);
-  const isPlain = /^[!-~]*$/.test(name);
-  const mirrored = isPlain ? name : `=?base64?${Buffer.from(name).toString("base64")}?=`;
-  const headers = modernHeaders(method, mirrored);
-  const { status, last } = await wire.call(method, { ...params, _meta }, { headers });
-  return { status, ...last } as unknown as Answer;
-}
-
-const call = (wire: Wire, name: string, args: JsonObject = {}, capabilities?: JsonObject) =>
-  request(wire, "tools/call", { name, arguments: args }, capabilities);
-
-const about = (wire: Wire, method: "get" | "cancel", taskId: string, capabilities?: JsonObject) =>
-  request(wire, `tasks/${method}`, { taskId }, capabilities);
-
-const answer = (wire: Wire, taskId: string, inputResponses: JsonObject) =>
-  request(wire, "tasks/update", { taskId, inputResponses });
-
-async function start(tool: string, args: JsonObject = {}): Promise<string> {
-  const { result } = await call(here, tool, args);
-  expect(result).toMatchObject({ resultType: "task", taskId: expect.stringMatching(/^[\w-]{22}$/) });
-  return String(result?.["taskId"]);
-}
-
-async function reaches(taskId: string, status: string): Promise<JsonObject> {
-  let last: JsonObject = {};
-  await until(
-    async () => {
-      last = (await about(there, "get", taskId)).result ?? {};
-      return last["status"] === status;
-    },
-    { what: `the task to be ${status}` },
-  );
-  return last;
-}
-
 test("any replica returns a task under an id of its own, with the upstream's result when it is completed", async () => {
-  const { result } = await call(here, "slow_compute", { seconds: 1, label: "one" });
+  const { result } = await callTool(here, "slow_compute", { seconds: 1, label: "one" });
   // The upstream keeps tasks without an end; the service keeps them for a day.
   expect(result).toMatchObject({ resultType: "task", status: "working", ttlMs: 86_400_000, pollIntervalMs: 500 });
   const id = String(result?.["taskId"]);
   expect([...upstream.modernTasks.tasks.keys()]).not.toContain(id);
-  expect((await about(there, "get", id)).result).toMatchObject({
+  expect((await askTask(there, "get", id)).result).toMatchObject({
     taskId: id,
     resultType: "complete",
-    status: "working",
   });
-  const done = await reaches(id, "completed");
+  const done = await taskReaches(there, id, "completed");
   expect(done).toMatchObject({ taskId: id, ttlMs: 86_400_000 });
   expect(done["result"]).toEqual({ resultType: "complete", content: [{ type: "text", text: "Computed one." }] });
 });
 
 test("a failed task carries the upstream's error", async () => {
-  const done = await reaches(await start("protocol_error_job"), "failed");
+  const done = await taskReaches(there, await startTask(here, "protocol_error_job"), "failed");
   expect(done).toMatchObject({ error: { code: -32603, message: "It crashed." } });
   expect(done).not.toHaveProperty("result");
 });
 
 test("the result of a completed task stays available when its upstream has forgotten it", async () => {
-  const id = await start("slow_compute", { seconds: 0, label: "kept" });
-  await reaches(id, "completed");
+  const id = await startTask(here, "slow_compute", { seconds: 0, label: "kept" });
+  await taskReaches(there, id, "completed");
   (upstream.modernTasks.tasks as Map<string, unknown>).clear();
-  expect((await about(here, "get", id)).result).toMatchObject({ status: "completed", result: { content: [{}] } });
+  expect((await askTask(here, "get", id)).result).toMatchObject({ status: "completed", result: { content: [{}] } });
 });
 
 test("a client that does not declare tasks gets no task and cannot use the methods", async () => {
-  const id = await start("slow_compute", { seconds: 60 });
-  expect((await call(here, "slow_compute", { seconds: 0, label: "sync" }, {})).result).toMatchObject({
+  const id = await startTask(here, "slow_compute", { seconds: 60 });
+  expect((await callTool(here, "slow_compute", { seconds: 0, label: "sync" }, {})).result).toMatchObject({
     resultType: "complete",
     content: [{ text: "Computed sync." }],
   });
-  expect(await call(here, "failing_job", {}, {})).toMatchObject({ status: 400, error: MISSING });
+  expect(await callTool(here, "failing_job", {}, {})).toMatchObject({ status: 400, error: TASKS_MISSING });
   for (const method of ["get", "cancel"] as const)
-    expect(await about(there, method, id, {})).toMatchObject({ status: 400, error: MISSING });
+    expect(await askTask(there, method, id, {})).toMatchObject({ status: 400, error: TASKS_MISSING });
   const update = await request(there, "tasks/update", { taskId: id, inputResponses: {} }, { extensions: {} });
-  expect(update).toMatchObject({ status: 400, error: MISSING });
-  expect((await about(there, "get", id)).result).toMatchObject({ status: "working" });
+  expect(update).toMatchObject({ status: 400, error: TASKS_MISSING });
+  expect((await askTask(there, "get", id)).result).toMatchObject({ status: "working" });
 });
 
 test("clients with sessions neither see the extension nor receive tasks", async () => {
   const clientInfo = { name: "wire", version: "1" };
-  const params = { protocolVersion: "2025-11-25", capabilities: CAPABILITIES, clientInfo };
+  const params = { protocolVersion: "2025-11-25", capabilities: TASK_CAPABILITIES, clientInfo };
   const { last, headers } = await here.call("initialize", params);
   expect(JSON.stringify(last)).not.toContain(TASKS);
   const session = { "mcp-session-id": String(headers["mcp-session-id"]), "mcp-protocol-version": "2025-11-25" };
@@ -167,25 +130,25 @@ test("clients with sessions neither see the extension nor receive tasks", async 
 });
 
 test("a task is unknown to other accounts and other clients, which cannot change it", async () => {
-  const id = await start("confirm_delete", { filename: "mine" });
-  await reaches(id, "input_required");
+  const id = await startTask(here, "confirm_delete", { filename: "mine" });
+  await taskReaches(there, id, "input_required");
   const foreign = createWire(urlOf(1), await (await accounts.create()).token());
   const sibling = createWire(urlOf(1), await account.token("mcp.read mcp.write"));
   for (const wire of [foreign, sibling]) {
-    expect((await about(wire, "get", id)).error).toMatchObject(UNKNOWN);
-    expect((await about(wire, "cancel", id)).error).toMatchObject(UNKNOWN);
-    expect((await answer(wire, id, { confirm: { action: "accept" } })).error).toMatchObject(UNKNOWN);
+    expect((await askTask(wire, "get", id)).error).toMatchObject(UNKNOWN_TASK);
+    expect((await askTask(wire, "cancel", id)).error).toMatchObject(UNKNOWN_TASK);
+    expect((await answerTask(wire, id, { confirm: { action: "accept" } })).error).toMatchObject(UNKNOWN_TASK);
   }
-  expect((await about(here, "get", id)).result).toMatchObject({ status: "input_required" });
+  expect((await askTask(here, "get", id)).result).toMatchObject({ status: "input_required" });
 });
 
 test("a changed or malformed id is unknown, and an id that the header does not repeat is rejected", async () => {
-  const id = await start("slow_compute", { seconds: 60 });
+  const id = await startTask(here, "slow_compute", { seconds: 60 });
   const changed = `${id.startsWith("A") ? "B" : "A"}${id.slice(1)}`;
   const [own = ""] = [...upstream.modernTasks.tasks.keys()].slice(-1);
   for (const wrong of [changed, `${id}A`, own, "", "x\u0000", "é".repeat(22)])
-    expect((await about(there, "get", wrong)).error).toMatchObject({ code: -32602 });
-  const _meta = modernMeta({ "io.modelcontextprotocol/clientCapabilities": CAPABILITIES });
+    expect((await askTask(there, "get", wrong)).error).toMatchObject({ code: -32602 });
+  const _meta = modernMeta({ "io.modelcontextprotocol/clientCapabilities": TASK_CAPABILITIES });
   for (const name of [changed, undefined]) {
     const { status, last } = await there.call(
       "tasks/get",
@@ -200,27 +163,27 @@ test("a changed or malformed id is unknown, and an id that the header does not r
 
 test("cancels a task at its upstream, from any replica and as often as the client likes", async () => {
   const before = upstream.modernTasks.canceled.length;
-  const id = await start("slow_compute", { seconds: 60 });
-  expect((await about(there, "cancel", id)).result).toMatchObject({ resultType: "complete" });
-  await reaches(id, "cancelled");
-  expect((await about(here, "cancel", id)).result).toMatchObject({ resultType: "complete" });
+  const id = await startTask(here, "slow_compute", { seconds: 60 });
+  expect((await askTask(there, "cancel", id)).result).toMatchObject({ resultType: "complete" });
+  await taskReaches(there, id, "cancelled");
+  expect((await askTask(here, "cancel", id)).result).toMatchObject({ resultType: "complete" });
   expect(upstream.modernTasks.canceled).toHaveLength(before + 1);
 });
 
 test("passes on what a task asks and the client's answers, one by one", async () => {
-  const id = await start("multi_input");
-  const asked = await reaches(id, "input_required");
+  const id = await startTask(here, "multi_input");
+  const asked = await taskReaches(there, id, "input_required");
   expect(Object.keys(asked["inputRequests"] as JsonObject)).toEqual(["first", "second"]);
-  await answer(there, id, { first: { action: "accept", content: { name: "Ada" } }, other: { ignored: true } });
-  const left = (await about(here, "get", id)).result;
+  await answerTask(there, id, { first: { action: "accept", content: { name: "Ada" } }, other: { ignored: true } });
+  const left = (await askTask(here, "get", id)).result;
   expect(Object.keys(left?.["inputRequests"] as JsonObject)).toEqual(["second"]);
-  await answer(here, id, { second: { action: "accept", content: { name: "Grace" } } });
-  const text = JSON.stringify(await reaches(id, "completed"));
+  await answerTask(here, id, { second: { action: "accept", content: { name: "Grace" } } });
+  const text = JSON.stringify(await taskReaches(there, id, "completed"));
   for (const name of ["Ada", "Grace"]) expect(text).toContain(name);
 });
 
 test("a call that is asked before its task exists gets the task with its last answer", async () => {
-  const first = await call(here, "test_tool_with_task");
+  const first = await callTool(here, "test_tool_with_task");
   expect(first.result).toMatchObject({ resultType: "input_required", inputRequests: { user_name: {} } });
   const { result } = await request(there, "tools/call", {
     name: "test_tool_with_task",
@@ -230,11 +193,11 @@ test("a call that is asked before its task exists gets the task with its last an
   });
   expect(result).toMatchObject({ resultType: "task" });
   expect(result).not.toHaveProperty("requestState");
-  expect(JSON.stringify(await reaches(String(result?.["taskId"]), "completed"))).toContain("Alice");
+  expect(JSON.stringify(await taskReaches(there, String(result?.["taskId"]), "completed"))).toContain("Alice");
 });
 
 test("sends the states of a task to a subscriber on another replica", async () => {
-  const id = await start("confirm_delete", { filename: "followed" });
+  const id = await startTask(here, "confirm_delete", { filename: "followed" });
   const listen = (capabilities: JsonObject) => ({
     method: "POST",
     headers: modernHeaders("subscriptions/listen"),
@@ -249,9 +212,9 @@ test("sends the states of a task to a subscriber on another replica", async () =
     },
   });
   const refused = await there.send(listen({}));
-  expect(refused).toMatchObject({ status: 400, last: { error: MISSING } });
+  expect(refused).toMatchObject({ status: 400, last: { error: TASKS_MISSING } });
 
-  const stream = await there.stream(listen(CAPABILITIES));
+  const stream = await there.stream(listen(TASK_CAPABILITIES));
   onTestFinished(() => stream.close());
   const told = (status: string) =>
     until(
@@ -262,7 +225,7 @@ test("sends the states of a task to a subscriber on another replica", async () =
       { what: `a notification that the task is ${status}` },
     );
   await told("input_required");
-  await answer(here, id, { confirm: { action: "accept", content: { name: "yes" } } });
+  await answerTask(here, id, { confirm: { action: "accept", content: { name: "yes" } } });
   await told("completed");
   expect(stream.messages[0]).toMatchObject({ params: { notifications: { taskIds: [id] } } });
   expect(stream.messages.at(-1)).toMatchObject({
@@ -272,26 +235,26 @@ test("sends the states of a task to a subscriber on another replica", async () =
 
 test("a task ends with its connection", async () => {
   const connectionId = await connect(upstream.url);
-  const { result } = await call(here, `slow_compute__${connectionId}`, { seconds: 60 });
+  const { result } = await callTool(here, `slow_compute__${connectionId}`, { seconds: 60 });
   const id = String(result?.["taskId"]);
-  expect((await about(there, "get", id)).result).toMatchObject({ status: "working" });
+  expect((await askTask(there, "get", id)).result).toMatchObject({ status: "working" });
   await owner.call("UpdateConnection", { server_id: connectionId, agent_enabled: false });
-  await until(async () => (await about(there, "get", id)).error !== undefined);
-  expect((await about(there, "get", id)).error).toMatchObject(UNKNOWN);
+  await until(async () => (await askTask(there, "get", id)).error !== undefined);
+  expect((await askTask(there, "get", id)).error).toMatchObject(UNKNOWN_TASK);
   await owner.call("UpdateConnection", { server_id: connectionId, agent_enabled: true });
-  await until(async () => (await about(there, "get", id)).error === undefined);
+  await until(async () => (await askTask(there, "get", id)).error === undefined);
   await owner.call("DeleteConnection", { server_id: connectionId });
-  for (const wire of [here, there]) expect((await about(wire, "get", id)).error).toMatchObject(UNKNOWN);
+  for (const wire of [here, there]) expect((await askTask(wire, "get", id)).error).toMatchObject(UNKNOWN_TASK);
 });
 
 test("a task is unknown once its time to live is over", async () => {
   const connectionId = await connect(brief.url);
-  const { result } = await call(here, `slow_compute__${connectionId}`, { seconds: 0 });
+  const { result } = await callTool(here, `slow_compute__${connectionId}`, { seconds: 0 });
   expect(result).toMatchObject({ resultType: "task", ttlMs: 2_000 });
   const id = String(result?.["taskId"]);
-  expect((await about(there, "get", id)).result).toMatchObject({ taskId: id });
-  await until(async () => (await about(there, "get", id)).error !== undefined);
-  expect((await about(here, "get", id)).error).toMatchObject(UNKNOWN);
+  expect((await askTask(there, "get", id)).result).toMatchObject({ taskId: id });
+  await until(async () => (await askTask(there, "get", id)).error !== undefined);
+  expect((await askTask(here, "get", id)).error).toMatchObject(UNKNOWN_TASK);
 });
 
 test("refuses a task beyond the account's limit and cancels it at its upstream", async () => {
@@ -305,7 +268,7 @@ test("refuses a task beyond the account's limit and cancels it at its upstream",
     [full.id, Number(connectionId)],
   );
   const before = upstream.modernTasks.canceled.length;
-  const { error } = await call(createWire(urlOf(0), await full.token()), "slow_compute", { seconds: 60 });
+  const { error } = await callTool(createWire(urlOf(0), await full.token()), "slow_compute", { seconds: 60 });
   expect(error).toMatchObject({ message: /The account holds 1000 tasks, which is the limit/ });
   await until(async () => upstream.modernTasks.canceled.length > before);
 });

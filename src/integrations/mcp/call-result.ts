@@ -20,7 +20,7 @@ export function readCallResult({ result, text, bytes }: McpReply): CallResult {
 }
 
 /** Characters; requests for a task name it in a header. */
-const MAX_TASK_ID = 1_024;
+export const MAX_TASK_ID = 1_024;
 
 /** Reads the task that a server of 2026-07-28 returned instead of a result, or undefined. */
 export function readTask({ result, text }: McpReply): UpstreamTask | undefined {

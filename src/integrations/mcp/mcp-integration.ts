@@ -33,6 +33,8 @@ import { createRequester } from "./sessions/request.ts";
 import type { UpstreamSession } from "./sessions/session.ts";
 import { createUpstreamSessions } from "./sessions/sessions.ts";
 import { argumentHeaders } from "./sessions/request-metadata.ts";
+import { readSessionTask, REQUESTED_TTL_MS } from "./sessions/session-task.ts";
+import { needsTask } from "./sessions/task-support.ts";
 import { UpstreamFailure } from "./failures/upstream-failure.ts";
 import { createUpstreamWatcher } from "./sessions/watch-upstream.ts";
 
@@ -132,10 +134,16 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
             const opening = isShared ? listStreams.keepOpen(target) : clientStreams.open(session, onNotice);
             if (opening !== undefined) await opening;
           }
+          const asTask = needsTask(session, tool, client);
           const { reply, required } = await requestWithInput(options, connectionId, (input) =>
             requester.request(session, {
               method: "tools/call",
-              params: { name: tool.name, arguments: args, ...(session.revision === "modern" && input) },
+              params: {
+                name: tool.name,
+                arguments: args,
+                ...(session.revision === "modern" && input),
+                ...(asTask && { task: { ttl: REQUESTED_TTL_MS } }),
+              },
               name: tool.name,
               ...(session.revision === "modern" && { headers: argumentHeaders(tool.inputSchema, args) }),
               relay: options,
@@ -146,7 +154,10 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
           );
           const unfinished = { content: [], isError: false, bytes: reply.bytes };
           if (required !== undefined) return { ...unfinished, inputRequired: required };
-          const task = readTask(reply);
+          const task =
+            asTask && client !== undefined
+              ? readSessionTask(reply, { sessions, requester, target, session, client })
+              : readTask(reply);
           if (task === undefined) return readCallResult(reply);
           // A client that cannot use tasks would wait for a result in vain.
           return client !== undefined && declaresTasks(client.capabilities)

@@ -162,7 +162,7 @@ function namedAnswers(given: JsonObject): Map<string, JsonObject> {
 }
 
 /** 2026-07-28 has no ids of elicitations and no tasks in requests of servers. */
-function forStateless({ elicitationId: _id, task: _task, ...params }: JsonObject): JsonObject {
+export function forStateless({ elicitationId: _id, task: _task, ...params }: JsonObject): JsonObject {
   return params;
 }
 

@@ -11,6 +11,18 @@ export function toClientTask(json: string, id: string, ttlMs: number): string {
   return withMembers(json, { taskId: JSON.stringify(id), ttlMs: String(ttlMs), requestState: undefined });
 }
 
+/** Returns a task as failed. */
+export function asFailed(json: string, error: { readonly code: number; readonly message: string }): string {
+  return withMembers(json, {
+    status: '"failed"',
+    statusMessage: JSON.stringify(error.message),
+    lastUpdatedAt: JSON.stringify(new Date().toISOString()),
+    error: JSON.stringify(error),
+    result: undefined,
+    inputRequests: undefined,
+  });
+}
+
 /** Changes the result in a task, if it has one. */
 export function withResult(json: string, change: (result: string) => string): string {
   const found = memberOf(json, "result");

@@ -11,6 +11,8 @@ export interface TaskState {
   readonly toolName: string;
   /** The upstream's id of the task. */
   readonly upstreamId: string;
+  /** Where the replica that follows the task receives messages. Undefined if any replica can ask the upstream. */
+  readonly address: string | undefined;
   /** The task as clients receive it, without `resultType` and with the upstream's own URIs. */
   readonly json: string;
   /** How long the task is kept after its creation, in milliseconds. */
@@ -28,6 +30,8 @@ export interface NewTask extends TaskState {
 export interface StoredTask extends TaskState {
   readonly id: string;
   readonly connectionId: number;
+  /** Whether the replica that follows the task has died. */
+  readonly isAbandoned: boolean;
 }
 
 /**
@@ -43,4 +47,6 @@ export interface TaskStore {
   find(owner: TaskOwner, id: string): Promise<StoredTask | undefined>;
   /** Replaces the state, and with it the time that the task is kept. Returns false if the task is gone. */
   update(accountId: string, id: string, state: TaskState): Promise<boolean>;
+  /** Says that a replica still follows the task. Returns false if the task is gone. */
+  attend(accountId: string, id: string): Promise<boolean>;
 }

@@ -1,26 +1,20 @@
 import type { Connection } from "../../connections/connection.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Principal } from "../../identity/principal.ts";
-import type { TaskRequest } from "../../integrations/features.ts";
 import type { Relay } from "../../integrations/relay.ts";
-import { INVALID_PARAMS, RpcError } from "../../integrations/rpc-error.ts";
+import { INTERNAL_ERROR } from "../../integrations/rpc-error.ts";
 import type { UpstreamTask } from "../../integrations/tasks.ts";
 import type { JsonObject } from "../../json.ts";
 import type { WarnLog } from "../../log.ts";
-import { connectionRefusal } from "../calls/connection-refusal.ts";
 import { createRelayAddress } from "../relay/relay-messages.ts";
 import type { CallableTool, ToolViews } from "../tools/tools-in-view.ts";
 import type { RelayOptions, UpstreamFeatures } from "../upstream/upstream-features.ts";
-import type { UpstreamRequester } from "../upstream/upstream-requests.ts";
-import { hasEnded, parseTask, toClientTask, withResult } from "./task-json.ts";
+import type { AttendedTasks, TaskMessage } from "./attended-tasks.ts";
+import { asFailed, toClientTask, withResult } from "./task-json.ts";
+import { keptMs, MAX_ATTENDED_TASKS, MAX_TASKS, tooManyTasks, unknownTask } from "./task-limits.ts";
 import type { StoredTask, TaskOwner, TaskStore } from "./task-store.ts";
+import type { UpstreamTasks } from "./upstream-tasks.ts";
 
-/** Tasks that an account may hold (DESIGN §8). */
-export const MAX_TASKS = 1_000;
-/** The longest time that a task is kept after its creation, in milliseconds: a day. */
-export const MAX_TTL_MS = 86_400_000;
-/** The longest stored result, in characters. The upstream keeps a longer one. */
-const MAX_STORED_LENGTH = 262_144;
 /** What `createRelayAddress` returns. */
 const TASK_ID = /^[A-Za-z0-9_-]{22}$/;
 /** How long a request waits for the first tools of a connection, in milliseconds. */
@@ -46,7 +40,8 @@ export interface Tasks {
 export interface TasksDeps {
   readonly store: TaskStore;
   readonly views: ToolViews;
-  readonly requester: UpstreamRequester;
+  readonly upstreamTasks: UpstreamTasks;
+  readonly attended: AttendedTasks;
   readonly links: Pick<UpstreamFeatures, "withClientLinks">;
   readonly log: WarnLog;
 }
@@ -56,7 +51,7 @@ interface FoundTask {
   readonly connection: Connection;
 }
 
-export function createTasks({ store, views, requester, links, log }: TasksDeps): Tasks {
+export function createTasks({ store, views, upstreamTasks, attended, links, log }: TasksDeps): Tasks {
   async function find(principal: Principal, id: string): Promise<FoundTask | undefined> {
     const task = TASK_ID.test(id) ? await store.find(ownerOf(principal), id) : undefined;
     if (task === undefined) return undefined;
@@ -71,61 +66,69 @@ export function createTasks({ store, views, requester, links, log }: TasksDeps):
     return found;
   }
 
-  async function ask(connection: Connection, request: TaskRequest, options: RelayOptions) {
-    const refusal = connectionRefusal(connection);
-    if (refusal !== undefined) throw new DomainError("unavailable", refusal);
-    try {
-      return await requester.ask({ connection, listing: undefined }, request, options);
-    } catch (thrown) {
-      // The error could contain the upstream's id.
-      if (thrown instanceof RpcError && thrown.code === INVALID_PARAMS) throw unknownTask();
-      throw thrown;
-    }
-  }
-
-  /** Asks the upstream for a task, and stores how it ended. */
-  async function refresh(
-    { accountId }: Principal,
-    task: StoredTask,
-    connection: Connection,
-    options: RelayOptions,
-  ): Promise<string> {
-    const request = { method: "tasks/get", taskId: task.upstreamId } as const;
-    const { text, ttlMs: saidMs } = await ask(connection, request, options);
-    const ttlMs = keptMs(saidMs);
-    const json = toClientTask(text, task.id, ttlMs);
-    const isEnd = hasEnded(parseTask(text)) && json.length <= MAX_STORED_LENGTH;
-    if (isEnd || ttlMs !== task.ttlMs)
-      await store.update(accountId, task.id, { ...task, ttlMs, ...(isEnd && { json, hasEnded: true }) });
-    return json;
-  }
-
   /** Cancels a task that no client will know. */
-  async function discard(connection: Connection, taskId: string, relay: Relay | undefined): Promise<void> {
+  async function discard(connection: Connection, task: UpstreamTask, relay: Relay | undefined): Promise<void> {
     try {
       const options = { client: relay?.client, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) };
-      await ask(connection, { method: "tasks/cancel", taskId }, options);
+      if (task.session !== undefined) await task.session.cancel(options.signal);
+      else await upstreamTasks.ask(connection, { method: "tasks/cancel", taskId: task.id }, options);
     } catch (error) {
       log.warn({ err: error, connectionId: connection.id }, "could not cancel a task that was not stored");
     }
   }
 
+  /** Sends a message to the replica that follows a task. */
+  async function tell(principal: Principal, address: string, message: TaskMessage, signal: AbortSignal): Promise<void> {
+    const isTaken = await attended.send(principal.accountId, address, message, signal);
+    if (!isTaken)
+      throw new DomainError("unavailable", "The task has ended, or the server that followed it has stopped.");
+  }
+
+  /** The replica that followed the task has died, and with it the upstream's session. */
+  async function abandon({ accountId }: Principal, task: StoredTask): Promise<string> {
+    const error = { code: INTERNAL_ERROR, message: "The server that followed the task has stopped." };
+    const json = asFailed(task.json, error);
+    await store.update(accountId, task.id, { ...task, json, hasEnded: true });
+    return json;
+  }
+
+  function stateOf(principal: Principal, found: FoundTask, options: RelayOptions): string | Promise<string> {
+    const { task, connection } = found;
+    if (task.hasEnded) return task.json;
+    if (task.address === undefined) return upstreamTasks.get(principal.accountId, task, connection, options);
+    return task.isAbandoned ? abandon(principal, task) : task.json;
+  }
+
   return {
-    async create(principal, { connection, tool }, { id: upstreamId, json: said, ttlMs: saidMs }, relay) {
+    async create(principal, { connection, tool }, task, relay) {
+      const { accountId } = principal;
+      const { id: upstreamId, session } = task;
       const id = createRelayAddress();
-      const ttlMs = keptMs(saidMs);
-      const json = toClientTask(said, id, ttlMs);
-      const state = { toolName: tool.definition.name, upstreamId, json, ttlMs, hasEnded: false };
+      const ttlMs = keptMs(task.ttlMs);
+      const address = session && createRelayAddress();
+      const json = toClientTask(task.json, id, ttlMs);
+      const state = { toolName: tool.definition.name, upstreamId, address, json, ttlMs, hasEnded: false };
+      const hasRoom = session === undefined || attended.hasRoom(accountId);
       let outcome: Awaited<ReturnType<TaskStore["add"]>> | undefined;
       try {
-        const owner = ownerOf(principal);
-        outcome = await store.add({ ...state, owner, id, connectionId: connection.id }, MAX_TASKS);
+        // Of a task that any replica can ask for, only its end is stored.
+        const stored = {
+          ...state,
+          ...(session === undefined && { json: "{}" }),
+          owner: ownerOf(principal),
+          id,
+          connectionId: connection.id,
+        };
+        if (hasRoom) outcome = await store.add(stored, MAX_TASKS);
       } finally {
-        if (outcome !== "added") void discard(connection, upstreamId, relay);
+        if (outcome !== "added") void discard(connection, task, relay);
       }
-      if (outcome === "full") throw tooManyTasks();
+      if (!hasRoom) throw tooManyTasks(`has ${MAX_ATTENDED_TASKS} running tasks of servers with sessions`);
+      if (outcome === "full") throw tooManyTasks(`holds ${MAX_TASKS} tasks`);
       if (outcome === "deleted")
         throw new DomainError("not_found", "The connection was deleted, which ended the call.");
+      if (session !== undefined && address !== undefined)
+        attended.attend({ accountId, connectionId: connection.id, id, address, state, session });
       return json;
     },
 
@@ -134,40 +137,27 @@ export function createTasks({ store, views, requester, links, log }: TasksDeps):
     },
 
     async get(principal, id, options) {
-      const { task, connection } = await require(principal, id);
-      const json = task.hasEnded ? task.json : await refresh(principal, task, connection, options);
-      return withResult(json, (result) => links.withClientLinks(principal, connection, result));
+      const found = await require(principal, id);
+      const json = await stateOf(principal, found, options);
+      return withResult(json, (result) => links.withClientLinks(principal, found.connection, result));
     },
 
     async update(principal, id, inputResponses, options) {
       const { task, connection } = await require(principal, id);
       if (task.hasEnded) return;
-      await ask(connection, { method: "tasks/update", taskId: task.upstreamId, inputResponses }, options);
+      if (task.address !== undefined) return tell(principal, task.address, { inputResponses }, options.signal);
+      await upstreamTasks.ask(connection, { method: "tasks/update", taskId: task.upstreamId, inputResponses }, options);
     },
 
     async cancel(principal, id, options) {
       const { task, connection } = await require(principal, id);
       if (task.hasEnded) return;
-      await ask(connection, { method: "tasks/cancel", taskId: task.upstreamId }, options);
+      if (task.address !== undefined) return tell(principal, task.address, { cancel: true }, options.signal);
+      await upstreamTasks.ask(connection, { method: "tasks/cancel", taskId: task.upstreamId }, options);
     },
   };
 }
 
-function keptMs(ttlMs = MAX_TTL_MS): number {
-  return Math.min(ttlMs, MAX_TTL_MS);
-}
-
 function ownerOf({ accountId, clientId, grantId }: Principal): TaskOwner {
   return { accountId, clientId, grantId };
-}
-
-function unknownTask(): DomainError {
-  return new DomainError("not_found", "Unknown task: it does not exist, has expired, or belongs to another client.");
-}
-
-function tooManyTasks(): DomainError {
-  const message =
-    `The account holds ${MAX_TASKS} tasks, which is the limit, so this one was canceled. ` +
-    "Whether the call took effect is not known. Try again when tasks have expired.";
-  return new DomainError("exhausted", message);
 }

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { DomainError } from "../../domain-error.ts";
 import type { ErrorKind } from "../../error-reason.ts";
 import type { JsonValue } from "../../json.ts";
-import { RpcError } from "../../integrations/rpc-error.ts";
+import { MISSING_CAPABILITY, RpcError } from "../../integrations/rpc-error.ts";
 import { httpStatusOf, toFault } from "../http/fault.ts";
 import type { HeaderFields } from "../http/exchange.ts";
 import type { Log } from "../http/log.ts";
@@ -20,7 +20,7 @@ export const CODES = {
   sessionNotFound: -32001,
   resourceNotFound: -32002,
   headerMismatch: -32020,
-  missingCapability: -32021,
+  missingCapability: MISSING_CAPABILITY,
   unsupportedVersion: -32022,
 } as const;
 

@@ -42,7 +42,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
       completions: true,
       logging: true,
       listChanged: true,
-      extensions: {},
+      extensions: { "io.modelcontextprotocol/tasks": {} },
     });
     expect(keys(offer.resources)).toContain("test://static-text");
     expect(keys(offer.resourceTemplates)).toEqual(["test://template/{id}/data"]);

@@ -5,6 +5,7 @@ import { declaresTasks, TASKS_EXTENSION } from "../../tasks.ts";
 import { listedText } from "./listed-text.ts";
 import { listPages, type ListedPages, type ListOf, type ListOptions } from "./list-pages.ts";
 import type { Requester } from "../sessions/request.ts";
+import { hasSessionTasks } from "../sessions/task-support.ts";
 import { UI_EXTENSION, type UpstreamSession } from "../sessions/session.ts";
 
 const MAX_ITEMS = 5_000;
@@ -45,7 +46,7 @@ export async function readFeatureListing(
       completions: completions !== undefined,
       logging: logging !== undefined,
       listChanged: session.notifiesListChanges,
-      extensions: passedOnExtensions(session.capabilities),
+      extensions: passedOnExtensions(session),
     },
     resources: lists[0].items,
     resourceTemplates: lists[1].items,
@@ -65,12 +66,13 @@ const EMPTY_LIST: ItemList = { items: [], bytes: 0, ttlMs: undefined, isTruncate
 type ReadItem = (value: JsonValue, text: string) => ListedFeature | undefined;
 
 /** The extensions whose methods the service passes on. */
-function passedOnExtensions(capabilities: JsonObject): JsonObject {
-  const { extensions } = capabilities;
+function passedOnExtensions(session: UpstreamSession): JsonObject {
+  const { extensions } = session.capabilities;
+  const hasTasks = declaresTasks(session.capabilities) || hasSessionTasks(session);
   const ui = isJsonObject(extensions) ? extensions[UI_EXTENSION] : undefined;
   return {
     ...(isJsonObject(ui) && { [UI_EXTENSION]: ui }),
-    ...(declaresTasks(capabilities) && { [TASKS_EXTENSION]: {} }),
+    ...(hasTasks && { [TASKS_EXTENSION]: {} }),
   };
 }
 

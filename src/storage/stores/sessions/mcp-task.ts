@@ -4,13 +4,16 @@ import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { McpTaskEntity } from "../../entities/sessions/mcp-task.ts";
 import { inTransaction, now, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
-import { fieldsOf, textOf } from "../connections/sealed-terms.ts";
+import { fieldsOf, optionalText, textOf } from "../connections/sealed-terms.ts";
 import { lockAccount } from "../identity/account-lock.ts";
 
 /** The location to which encryption binds the state of a task. */
 export function taskPlace(accountId: string, id: string): SealedPlace {
   return { table: "mcp_task", column: "sealed_state", accountId, rowId: id };
 }
+
+/** A replica that follows a task says so every 20 seconds. */
+const ATTENDED_UNTIL = sql<Date>`now() + interval '60 seconds'`;
 
 /** Tasks in PostgreSQL. */
 export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
@@ -35,6 +38,7 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
             grant_id: grantId,
             sealed_state: seal(accountId, id, state),
             expires_at: sql<Date>`now() + make_interval(secs => ${state.ttlMs / 1_000})`,
+            attended_until: state.address === undefined ? null : ATTENDED_UNTIL,
           })
           .execute();
         return "added";
@@ -42,14 +46,20 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
 
     find: ({ accountId, clientId, grantId = null }, id) =>
       withEntities(orm, async (em) => {
-        const row = await em.findOne(
-          McpTaskEntity,
-          { accountId, id, clientId, grantId, expiresAt: { $gt: now() } },
-          { fields: ["connectionId", "sealedState"] },
-        );
-        if (row === null) return undefined;
-        const state = readState(sealer.open(row.sealedState, taskPlace(accountId, id)));
-        return { ...state, id, connectionId: row.connectionId };
+        const row = await tablesOf(em)
+          .selectFrom("mcp_task")
+          .select([
+            "connection_id",
+            "sealed_state",
+            sql<boolean>`coalesce(attended_until < now(), false)`.as("is_abandoned"),
+          ])
+          .where(({ and }) => and({ account_id: accountId, id, client_id: clientId }))
+          .where("grant_id", "is not distinct from", grantId)
+          .where("expires_at", ">", sql<Date>`now()`)
+          .executeTakeFirst();
+        if (row === undefined) return undefined;
+        const state = readState(sealer.open(row.sealed_state, taskPlace(accountId, id)));
+        return { ...state, id, connectionId: row.connection_id, isAbandoned: row.is_abandoned };
       }),
 
     update: (accountId, id, state) =>
@@ -64,18 +74,29 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
           .executeTakeFirstOrThrow();
         return numUpdatedRows > 0n;
       }),
+
+    attend: (accountId, id) =>
+      withEntities(orm, async (em) => {
+        const { numUpdatedRows } = await tablesOf(em)
+          .updateTable("mcp_task")
+          .set({ attended_until: ATTENDED_UNTIL })
+          .where(({ and }) => and({ account_id: accountId, id }))
+          .executeTakeFirstOrThrow();
+        return numUpdatedRows > 0n;
+      }),
   };
 }
 
-function printState({ toolName, upstreamId, json, ttlMs, hasEnded }: TaskState): string {
-  return JSON.stringify({ toolName, upstreamId, json, ttlMs, hasEnded });
+function printState({ toolName, upstreamId, address, json, ttlMs, hasEnded }: TaskState): string {
+  return JSON.stringify({ toolName, upstreamId, address, json, ttlMs, hasEnded });
 }
 
 function readState(text: string): TaskState {
-  const { toolName, upstreamId, json, ttlMs, hasEnded } = fieldsOf(JSON.parse(text));
+  const { toolName, upstreamId, address, json, ttlMs, hasEnded } = fieldsOf(JSON.parse(text));
   return {
     toolName: textOf(toolName),
     upstreamId: textOf(upstreamId),
+    address: optionalText(address),
     json: textOf(json),
     ttlMs: Number(ttlMs),
     hasEnded: hasEnded === true,
