@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../json.ts";
-import type { InputRequired } from "./relayed-client.ts";
+import type { ClientIdentity, InputRequired } from "./relayed-client.ts";
 import type { CallOptions, Target } from "./target.ts";
 
 /** The implementation info and instructions of a server. */
@@ -48,9 +48,16 @@ export interface ListedFeature {
 /** An MCP request that may be repeated: it only reads, or repeating it has no further effect. */
 export type FeatureRequest =
   | { readonly method: "resources/read"; readonly uri: string }
+  | SubscribeRequest
   | { readonly method: "prompts/get"; readonly name: string; readonly args: JsonObject | undefined }
   | { readonly method: "completion/complete"; readonly params: JsonObject }
   | TaskRequest;
+
+/** Subscribes the session of the client's calls. A server without sessions is not asked: `watch` subscribes there. */
+export interface SubscribeRequest {
+  readonly method: "resources/subscribe";
+  readonly uri: string;
+}
 
 /** A request about a task, by the upstream's id. */
 export type TaskRequest =
@@ -83,9 +90,22 @@ export interface Features {
   listFeatures(target: Target, options: CallOptions): Promise<FeatureListing>;
   request(target: Target, request: FeatureRequest, options: CallOptions): Promise<FeatureAnswer>;
   /**
-   * Calls the listener about changes of these resources and of the lists until stopped. Reconnects; notifications
-   * sent while disconnected are lost. Without URIs it listens in the session of tool calls, since some servers notify
-   * only that session. Never throws.
+   * Calls the listener about changes of the lists until stopped. Reconnects; notifications sent while disconnected are
+   * lost. Listens in the session of tool calls, since some servers notify only that session. Never throws.
    */
-  watch(target: Target, uris: readonly string[], listener: (notification: UpstreamNotification) => void): () => void;
+  watchLists(target: Target, listener: (notification: UpstreamNotification) => void): () => void;
+  /** Subscribes to resources, in the session of the client's calls, and reports their changes in the same way. */
+  watchResources(
+    target: Target,
+    uris: readonly string[],
+    client: ClientIdentity | undefined,
+    listener: (uri: string) => void,
+  ): ResourceWatch;
+}
+
+/** Subscriptions to resources of one upstream. */
+export interface ResourceWatch {
+  /** Resolves when the upstream has accepted the subscriptions, or the first attempt has failed. Never rejects. */
+  readonly settled: Promise<void>;
+  stop(): void;
 }

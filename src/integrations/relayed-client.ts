@@ -51,6 +51,9 @@ export interface RelayedClient {
   notify(method: string, params: JsonObject): void;
 }
 
+/** What decides which upstream session a client uses. */
+export type ClientIdentity = Pick<RelayedClient, "capabilities" | "audience">;
+
 const ASKED = ["roots", "sampling", "elicitation"] as const;
 
 /** Returns the part of declared capabilities that upstreams may rely on. */

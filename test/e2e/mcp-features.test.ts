@@ -1,10 +1,12 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { type ClientCapabilities, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
 import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createWire, modernHeaders, modernMeta } from "../support/mcp-wire.ts";
 import { createOwner } from "../support/owner.ts";
 import { type Service, startService } from "../support/service.ts";
 
@@ -37,8 +39,8 @@ afterAll(async () => {
   await database?.close();
 });
 
-async function connect(path: string): Promise<Client> {
-  const client = new Client({ name: "test", version: "1" });
+async function connect(path: string, capabilities: ClientCapabilities = {}): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" }, { capabilities });
   const transport = new StreamableHTTPClientTransport(new URL(`${service.url}${path}`), {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
   });
@@ -115,4 +117,45 @@ test("subscribes to and unsubscribes from resources", async () => {
   const uri = "demo://resource/dynamic/text/1";
   expect(await client.subscribeResource({ uri })).toEqual({});
   expect(await client.unsubscribeResource({ uri })).toEqual({});
+});
+
+test.each([
+  { declared: {}, who: "a client that shares the upstream session" },
+  { declared: { elicitation: {} }, who: "a client with an upstream session of its own" },
+])("subscribes $who in the session of its calls", async ({ declared }) => {
+  const client = await connect(`/mcp/${id}`, declared);
+  const uri = "demo://resource/dynamic/text/2";
+  const updated: string[] = [];
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updated.push(params.uri));
+  await client.subscribeResource({ uri });
+  // The server reports the resources to which the session of this call has subscribed.
+  await client.callTool({ name: "toggle-subscriber-updates", arguments: {} });
+  await expect.poll(() => updated, { timeout: 4_000 }).toContain(uri);
+});
+
+test("a modern client's subscription has reached the upstream when it is acknowledged", async () => {
+  const uri = "demo://resource/dynamic/text/3";
+  const wire = createWire(service.url, token);
+  const stream = await wire.stream({
+    method: "POST",
+    path: `/mcp/${otherId}`,
+    headers: { ...modernHeaders("subscriptions/listen"), accept: "application/json, text/event-stream" },
+    body: {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "subscriptions/listen",
+      params: { notifications: { resourceSubscriptions: [uri] }, _meta: modernMeta() },
+    },
+  });
+  onTestFinished(() => stream.close());
+  await expect.poll(() => stream.messages).toHaveLength(1);
+  expect(stream.messages[0]).toMatchObject({ params: { notifications: { resourceSubscriptions: [uri] } } });
+  await wire.call(
+    "tools/call",
+    { name: "toggle-subscriber-updates", arguments: {}, _meta: modernMeta() },
+    { path: `/mcp/${otherId}`, headers: modernHeaders("tools/call", "toggle-subscriber-updates") },
+  );
+  await expect
+    .poll(() => stream.messages.map(({ method }) => method), { timeout: 4_000 })
+    .toContain("notifications/resources/updated");
 });

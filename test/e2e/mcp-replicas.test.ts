@@ -1,7 +1,14 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
+import { isDeepStrictEqual } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import {
+  INITIALIZED,
+  result,
+  startScriptedUpstream,
+  stream as sendEvents,
+} from "../integrations/mcp/scripted-upstream.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
 import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -13,6 +20,7 @@ import { describeTool, startUpstream, type Upstream } from "../support/upstream.
 
 let database: TestDatabase;
 let upstream: Upstream;
+let notifying: Awaited<ReturnType<typeof startNotifying>>;
 let replicas: readonly Service[];
 let accounts: TestAccounts;
 let account: TestAccount;
@@ -21,12 +29,15 @@ let here: Wire;
 let there: Wire;
 
 beforeAll(async () => {
-  [database, upstream] = await Promise.all([createTestDatabase(), startUpstream()]);
+  [database, upstream, notifying] = await Promise.all([createTestDatabase(), startUpstream(), startNotifying()]);
   await slow.listen();
   const options = {
     databaseUrl: database.url,
     masterKeys: createMasterKeys(),
-    env: { OUTBOUND_ALLOW: `${upstream.host},${slow.host()}`, PUBLIC_URL: "http://patchbay.example.com:8080" },
+    env: {
+      OUTBOUND_ALLOW: `${upstream.host},${slow.host()},${new URL(notifying.server.url).host}`,
+      PUBLIC_URL: "http://patchbay.example.com:8080",
+    },
   };
   replicas = await Promise.all([startService(options), startService(options)]);
   accounts = await openAccounts(replicas[0]?.env ?? {});
@@ -41,12 +52,35 @@ afterAll(async () => {
   await Promise.all((replicas ?? []).map((service) => service.stop()));
   await accounts?.close();
   await upstream?.close();
+  notifying?.server.close();
   slow.close();
   await database?.close();
 });
 
 function urlOf(index: number): string {
   return replicas[index]?.url ?? "";
+}
+
+/** An MCP server with one resource. `notify` reports its change to every session that listens. */
+async function startNotifying() {
+  const updated = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a://1" } };
+  const streams: ((message: unknown) => void)[] = [];
+  let sessions = 0;
+  const server = await startScriptedUpstream({
+    initialize: (request, response) => {
+      response.setHeader("mcp-session-id", `session-${(sessions += 1)}`);
+      result({ ...INITIALIZED, capabilities: { tools: {}, resources: { subscribe: true } } })(request, response);
+    },
+    "resources/list": result({ resources: [{ uri: "a://1", name: "one" }] }),
+    "resources/templates/list": result({ resourceTemplates: [] }),
+    "resources/subscribe": result({}),
+    "resources/unsubscribe": result({}),
+    GET: (_request, response) => void streams.push(sendEvents(response).send),
+  });
+  const notify = (): void => {
+    for (const send of streams) send(updated);
+  };
+  return { server, notify };
 }
 
 /** An MCP server whose only tool never answers. It records disconnects and cancellations. */
@@ -165,6 +199,24 @@ test("sends a change on one replica once to streams on the other, and only if it
   await owner.call("DeleteConnection", { server_id: added });
   await toldTimes(stream, 5);
   await toldTimes(modern, 5);
+});
+
+test("a subscription accepted by one replica reaches the stream on the other", async () => {
+  const { server } = notifying;
+  const id = await connect(server.url);
+  const session = await here.open();
+  const stream = await openStream(there, { headers: session });
+  const uri = `patchbay://${id}/a://1`;
+  expect((await here.call("resources/subscribe", { uri }, { headers: session })).last).toMatchObject({ result: {} });
+  const subscribed = server.of("resources/subscribe").map(({ message }) => message.params);
+  expect(subscribed).toContainEqual({ uri: "a://1" });
+  // The replica with the stream subscribes in the upstream session of its own calls.
+  await until(async () => {
+    notifying.notify();
+    return stream.messages.some(({ params }) => isDeepStrictEqual(params, { uri }));
+  });
+  await here.call("resources/unsubscribe", { uri }, { headers: session });
+  await server.until("resources/unsubscribe");
 });
 
 test("sends missed notifications to a client that reconnects to the other replica", async () => {

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
 import type { UpstreamNotification } from "../features.ts";
-import { canBeAsked } from "../relayed-client.ts";
+import { canBeAsked, type ClientIdentity } from "../relayed-client.ts";
 import { RpcError } from "../rpc-error.ts";
 import type { Integration } from "../integration.ts";
 import type { Target } from "../target.ts";
@@ -65,15 +65,16 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   });
   const listeners: ((connectionId: number, notification: UpstreamNotification) => void)[] = [];
   const onNotification = (connectionId: number, notification: UpstreamNotification): void => {
+    if (notification.kind === "updated") watcher.report(connectionId, notification.uri);
     for (const listener of listeners) listener(connectionId, notification);
   };
   const watcher = createUpstreamWatcher({
     sessions,
     requester,
-    tokens: deps.tokens,
     log: deps.log,
     timeoutMs,
     onNotification,
+    openStream,
   });
   const listStreams = createListStreams({
     open: (target, listener, onSettled) => watcher.watchLists(target, listener, onSettled),
@@ -82,6 +83,16 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   });
   const clientStreams = createClientStreams(requester);
   const levels = createLogLevels({ requester, log: deps.log });
+
+  /** Opens the stream on which the server of this session sends requests and notifications outside calls. */
+  function openStream(
+    target: Target,
+    session: UpstreamSession,
+    client: ClientIdentity | undefined,
+  ): Promise<void> | undefined {
+    if (client === undefined || !canBeAsked(client)) return listStreams.keepOpen(target);
+    return clientStreams.open(session, (notification) => onNotification(target.connectionId, notification));
+  }
 
   async function supportsLogin(target: Target, signal: AbortSignal): Promise<boolean> {
     if (target.configuration.api_token !== undefined || deps.authorization === undefined) return false;
@@ -127,13 +138,8 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, client, signal }, async (session) => {
           if (options.logLevel !== undefined) await levels.ensure(session, options);
-          // Only servers with sessions may send requests outside the call's own stream.
-          const onNotice = (notification: UpstreamNotification): void => onNotification(connectionId, notification);
-          if (hasOwnStream(session)) {
-            const isShared = client === undefined || !canBeAsked(client);
-            const opening = isShared ? listStreams.keepOpen(target) : clientStreams.open(session, onNotice);
-            if (opening !== undefined) await opening;
-          }
+          const opening = hasOwnStream(session) ? openStream(target, session, client) : undefined;
+          if (opening !== undefined) await opening;
           const asTask = needsTask(session, tool, client);
           const { reply, required } = await requestWithInput(options, connectionId, (input) =>
             requester.request(session, {
@@ -147,7 +153,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
               name: tool.name,
               ...(session.revision === "modern" && { headers: argumentHeaders(tool.inputSchema, args) }),
               relay: options,
-              onNotification: onNotice,
+              onNotification: (notification) => onNotification(connectionId, notification),
               deadlineMs: undefined,
               signal,
             }),

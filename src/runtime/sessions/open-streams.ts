@@ -19,6 +19,8 @@ export interface OpenStream {
   readonly session: McpSession | undefined;
   /** Prevents intermediaries from closing the idle connection. */
   readonly sendHeartbeat: () => void;
+  /** Called after a change of the session. */
+  readonly onSession: () => void;
   readonly end: () => void;
   /** Ends the stream because the service stops, possibly after its last response. */
   readonly stop: () => void;
@@ -35,6 +37,8 @@ export interface RegisteredStream {
 export interface OpenStreams {
   /** Monitors a stream until it is closed. Throws `exhausted` when the account has too many streams. */
   register(stream: OpenStream): RegisteredStream;
+  /** Passes a changed session to its streams on this replica. The others get it within a second. */
+  refresh(session: McpSession): void;
   /** Stops all streams. */
   close(): void;
 }
@@ -69,6 +73,12 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
     return connectionId === undefined || (await deps.connections.find(accountId, connectionId)) !== undefined;
   }
 
+  function setSession(entry: Entry, session: McpSession | undefined): void {
+    if (entry.session === session) return;
+    entry.session = session;
+    entry.stream.onSession();
+  }
+
   async function sweep(): Promise<void> {
     const checked = [...open];
     const sessions = checked.flatMap(({ session }) => (session === undefined ? [] : [session]));
@@ -78,7 +88,7 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
       const now = session && present.get(session.id);
       const isOver = (session !== undefined && now === undefined) || !(await isAllowed(entry));
       if (isOver) stream.end();
-      else entry.session = now;
+      else setSession(entry, now);
     }
     sweeps += 1;
     if (sweeps % SWEEPS_PER_HEARTBEAT === 0) for (const { stream } of open) stream.sendHeartbeat();
@@ -109,6 +119,9 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
           if (open.delete(entry)) releaseSlot();
         },
       };
+    },
+    refresh(session) {
+      for (const entry of open) if (entry.session?.id === session.id) setSession(entry, session);
     },
     close() {
       for (const { stream } of [...open]) stream.stop();

@@ -4,15 +4,17 @@ import type { Principal } from "../../identity/principal.ts";
 import type { Connection } from "../../connections/connection.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { Catalog } from "../../integrations/integration.ts";
+import type { ResourceWatch } from "../../integrations/features.ts";
 import type { Notification } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
 import type { WarnLog } from "../../log.ts";
+import { withinMs } from "../../within-ms.ts";
 import { clientUri, resolveResource } from "./resolve-upstream.ts";
 import type { NotificationFilter } from "./upstream-features.ts";
 import type { NamedItem, Source, UpstreamView } from "./upstream-view.ts";
 import type { UpstreamViews } from "./upstream-views.ts";
 
-/** How long a check waits for listings, in milliseconds. */
+/** How long a check waits for listings, and a subscriber for the upstreams, in milliseconds. */
 const WAIT_MS = 10_000;
 
 export interface ChangeFollowerDeps {
@@ -24,16 +26,27 @@ export interface ChangeFollowerDeps {
 
 /** Detects changes of the visible listings for one open stream. */
 export interface ChangeFollower {
-  /** Compares the listings with the last check and sends notifications. Never throws. */
-  check(): void;
+  /** Compares the listings with the last check and sends notifications. Never rejects. */
+  check(): Promise<void>;
+  /**
+   * Checks, and resolves when the upstreams have accepted or refused the subscriptions, at the latest after ten seconds.
+   * Never rejects.
+   */
+  settle(): Promise<void>;
   stop(): void;
 }
 
-/** A stream to one upstream for the subscribed resources. */
+/** Subscriptions at one upstream. */
 interface Watch {
   readonly connection: Connection;
   /** The URIs that the client knows, by the URI at the upstream. */
   readonly clientUris: ReadonlyMap<string, readonly string[]>;
+  readonly resources: ResourceWatch;
+}
+
+/** A listener for changes of one upstream's lists. */
+interface Listener {
+  readonly connection: Connection;
   readonly stop: () => void;
 }
 
@@ -45,11 +58,11 @@ export function createChangeFollower(
   onNotification: (notification: Notification) => void,
 ): ChangeFollower {
   let seen: UpstreamView | undefined;
-  let isChecking = false;
+  let checking: Promise<void> | undefined;
   let mustRepeat = false;
   let isStopped = false;
   const watches = new Map<number, Watch>();
-  const listeners = new Map<number, Pick<Watch, "connection" | "stop">>();
+  const listeners = new Map<number, Listener>();
 
   function notify(method: string, params: JsonObject = {}): void {
     if (!isStopped) onNotification({ method, params });
@@ -88,61 +101,78 @@ export function createChangeFollower(
       const features = deps.catalog.get(connection.serverType)?.features;
       if (isStopped) return;
       if (features !== undefined)
-        listeners.set(connection.id, { connection, stop: features.watch(target, [], () => {}) });
+        listeners.set(connection.id, { connection, stop: features.watchLists(target, () => {}) });
     }
   }
 
-  /** Keeps streams with unchanged subscriptions, closes the others and opens missing ones. */
+  /** Keeps unchanged watches. A new one starts before the old one stops, so that common subscriptions continue. */
   async function updateWatches(view: UpstreamView): Promise<void> {
     const wanted = subscribed(view, filter.resourceUris);
-    for (const [id, watch] of watches) {
-      const source = view.sources.find(({ connection }) => connection.id === id);
-      const isSame = source?.connection.keyVersion === watch.connection.keyVersion;
-      if (source !== undefined && isSame && isDeepStrictEqual(wanted.get(source), watch.clientUris)) continue;
-      watch.stop();
-      watches.delete(id);
-    }
+    const kept = new Set<number>();
     for (const [source, clientUris] of wanted) {
       const { connection } = source;
-      if (watches.has(connection.id)) continue;
+      const known = watches.get(connection.id);
+      const isSame = known?.connection.keyVersion === connection.keyVersion;
+      if (known !== undefined && isSame && isDeepStrictEqual(known.clientUris, clientUris)) {
+        kept.add(connection.id);
+        continue;
+      }
       const target = await deps.connections.target(connection);
       if (isStopped) return;
       const features = deps.catalog.get(connection.serverType)?.features;
       if (features === undefined) continue;
-      const stop = features.watch(target, [...clientUris.keys()], (event) => {
-        if (event.kind === "updated") notifyUpdated(source, clientUris, event.uri);
-      });
-      watches.set(connection.id, { connection, clientUris, stop });
+      const resources = features.watchResources(target, [...clientUris.keys()], filter.client, (uri) =>
+        notifyUpdated(source, clientUris, uri),
+      );
+      known?.resources.stop();
+      watches.set(connection.id, { connection, clientUris, resources });
+      kept.add(connection.id);
+    }
+    for (const [id, { resources }] of watches) {
+      if (kept.has(id)) continue;
+      resources.stop();
+      watches.delete(id);
     }
   }
 
   /** An upstream may report a change of a subresource under its own URI. */
   function notifyUpdated(source: Source, known: Watch["clientUris"], uri: string): void {
-    const named = known.get(uri) ?? (seen === undefined ? [] : [clientUri(seen, source, uri)]);
+    const named = known.get(uri) ?? (seen !== undefined && isWithin(uri, known) ? [clientUri(seen, source, uri)] : []);
     for (const subscribedUri of named) notify("notifications/resources/updated", { uri: subscribedUri });
   }
 
-  function check(): void {
+  async function checkAll(): Promise<void> {
+    mustRepeat = false;
+    await checkOnce().catch((error: unknown) => {
+      deps.log.warn({ err: error }, "could not check upstream listings for changes");
+    });
+    await repeatIfNeeded();
+  }
+
+  async function repeatIfNeeded(): Promise<void> {
+    if (mustRepeat && !isStopped) await checkAll();
+    else checking = undefined;
+  }
+
+  async function check(): Promise<void> {
     if (isStopped) return;
     // A change during the check triggers one more check.
-    mustRepeat = isChecking;
-    if (isChecking) return;
-    isChecking = true;
-    checkOnce()
-      .catch((error: unknown) => {
-        deps.log.warn({ err: error }, "could not check upstream listings for changes");
-      })
-      .finally(() => {
-        isChecking = false;
-        if (mustRepeat) check();
-      });
+    mustRepeat = checking !== undefined;
+    checking ??= checkAll();
+    await checking;
   }
 
   return {
     check,
+    async settle() {
+      await check();
+      const all = Promise.all([...watches.values()].map(({ resources }) => resources.settled));
+      await withinMs(WAIT_MS, all, undefined);
+    },
     stop() {
       isStopped = true;
-      for (const { stop } of [...watches.values(), ...listeners.values()]) stop();
+      for (const { resources } of watches.values()) resources.stop();
+      for (const { stop } of listeners.values()) stop();
       watches.clear();
       listeners.clear();
     },
@@ -160,6 +190,13 @@ function subscribed(view: UpstreamView, uris: ReadonlySet<string>): Map<Source, 
     own.set(resolved.key, [...(own.get(resolved.key) ?? []), uri]);
   }
   return wanted;
+}
+
+/** Whether a resource lies below a subscribed one. The session of the subscription may report others as well. */
+function isWithin(uri: string, known: ReadonlyMap<string, unknown>): boolean {
+  return [...known.keys()].some(
+    (parent) => uri.startsWith(parent) && (parent.endsWith("/") || "/?#".includes(uri.charAt(parent.length))),
+  );
 }
 
 function tryResolve(view: UpstreamView, uri: string): ReturnType<typeof resolveResource> | undefined {

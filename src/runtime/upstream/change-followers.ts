@@ -1,6 +1,6 @@
 import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { UpstreamFeatures } from "./upstream-features.ts";
-import { createChangeFollower, type ChangeFollowerDeps } from "./change-follower.ts";
+import { createChangeFollower, type ChangeFollower, type ChangeFollowerDeps } from "./change-follower.ts";
 import type { UpstreamListings } from "./upstream-listings.ts";
 
 /** How often listings and subscriptions are checked, in milliseconds. Most checks need no request. */
@@ -16,15 +16,20 @@ export interface ChangeFollowersDeps extends ChangeFollowerDeps {
 
 export interface ChangeFollowers {
   readonly follow: UpstreamFeatures["follow"];
-  /** Schedules a check of the account's streams. */
-  checkSoon(accountId: string): void;
+  /** Resolves when upstreams know the subscriptions of the account's open streams. Never rejects. */
+  settle(accountId: string): Promise<void>;
+}
+
+interface Followed {
+  readonly follower: ChangeFollower;
+  readonly checkSoon: () => void;
 }
 
 /** Checks after each change in the account, and regularly because upstreams rarely report changes. */
 export function createChangeFollowers(deps: ChangeFollowersDeps): ChangeFollowers {
-  const followers = new Map<string, Set<() => void>>();
+  const followers = new Map<string, Set<Followed>>();
   const checkSoon = (accountId: string): void => {
-    for (const check of followers.get(accountId) ?? []) check();
+    for (const { checkSoon: check } of followers.get(accountId) ?? []) check();
   };
   deps.listings.onChange(({ accountId }) => checkSoon(accountId));
   deps.feed.onChange(({ accountId }) => checkSoon(accountId));
@@ -32,17 +37,19 @@ export function createChangeFollowers(deps: ChangeFollowersDeps): ChangeFollower
     for (const accountId of followers.keys()) checkSoon(accountId);
   });
 
-  function register(accountId: string, check: () => void): () => void {
+  function register(accountId: string, followed: Followed): () => void {
     const own = followers.get(accountId) ?? new Set();
-    followers.set(accountId, own.add(check));
+    followers.set(accountId, own.add(followed));
     return () => {
-      own.delete(check);
+      own.delete(followed);
       if (own.size === 0 && followers.get(accountId) === own) followers.delete(accountId);
     };
   }
 
   return {
-    checkSoon,
+    async settle(accountId) {
+      await Promise.all([...(followers.get(accountId) ?? [])].map(({ follower }) => follower.settle()));
+    },
 
     follow(principal, filter, onNotification) {
       const follower = createChangeFollower(deps, principal, filter, onNotification);
@@ -50,17 +57,21 @@ export function createChangeFollowers(deps: ChangeFollowersDeps): ChangeFollower
       const scheduleCheck = (): void => {
         pending ??= setTimeout(() => {
           pending = undefined;
-          follower.check();
+          void follower.check();
         }, DEBOUNCE_MS).unref();
       };
-      const unregister = register(principal.accountId, scheduleCheck);
-      const interval = setInterval(() => follower.check(), deps.checkEveryMs ?? CHECK_EVERY_MS).unref();
-      follower.check();
-      return () => {
-        unregister();
-        clearInterval(interval);
-        clearTimeout(pending);
-        follower.stop();
+      const unregister = register(principal.accountId, { follower, checkSoon: scheduleCheck });
+      const interval = setInterval(() => void follower.check(), deps.checkEveryMs ?? CHECK_EVERY_MS).unref();
+      void follower.check();
+      return {
+        checkSoon: scheduleCheck,
+        settle: () => follower.settle(),
+        stop() {
+          unregister();
+          clearInterval(interval);
+          clearTimeout(pending);
+          follower.stop();
+        },
       };
     },
   };

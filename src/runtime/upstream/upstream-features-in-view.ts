@@ -125,17 +125,16 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
       return { text, ttlMs: undefined };
     },
 
-    async checkSubscription(principal, uri) {
+    async subscribe(principal, uri, options) {
       const view = await views.of(principal, REQUEST_WAIT_MS);
-      const { source } = resolveResource(view, uri);
+      const { source, key } = resolveResource(view, uri);
       if (source.listing?.capabilities.subscribe !== true) {
         throw invalid("uri", `The connection "${source.connection.name}" does not support subscriptions.`);
       }
-      // The protocol handler stores the subscription after this check; open streams pick it up without waiting for the
-      // interval.
-      followers.checkSoon(principal.accountId);
+      await requester.ask(source, { method: "resources/subscribe", uri: key }, options);
     },
 
+    settle: ({ accountId }) => followers.settle(accountId),
     follow: followers.follow,
   };
 }

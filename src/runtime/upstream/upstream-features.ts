@@ -1,5 +1,6 @@
 import type { Connection } from "../../connections/connection.ts";
 import type { Principal } from "../../identity/principal.ts";
+import type { ClientIdentity } from "../../integrations/relayed-client.ts";
 import type { Notification, Relay } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
 
@@ -44,6 +45,8 @@ export interface NotificationFilter {
   readonly promptsListChanged: boolean;
   /** The subscribed resources, by the URIs that the client knows. */
   readonly resourceUris: ReadonlySet<string>;
+  /** Undefined if the client shares its upstream sessions. */
+  readonly client: ClientIdentity | undefined;
 }
 
 /**
@@ -93,17 +96,31 @@ export interface UpstreamFeatures {
   /** `{completion}`; `params` are those of the request: `ref`, `argument`, `context?`. */
   complete(principal: Principal, params: JsonObject, options: RelayOptions): Promise<FeatureResult>;
   /**
-   * Throws `not_found` unless a visible upstream has the resource and supports subscriptions. The protocol handler
-   * stores the subscription.
+   * Subscribes the session of the client's calls at the upstream. Throws `not_found` unless a visible upstream has the
+   * resource and supports subscriptions. The protocol handler stores the subscription.
    */
-  checkSubscription(principal: Principal, uri: string, options: RelayOptions): Promise<void>;
+  subscribe(principal: Principal, uri: string, options: RelayOptions): Promise<void>;
+  /**
+   * Resolves when the upstreams know the subscriptions of the account's open streams on this replica, at the latest
+   * after ten seconds.
+   */
+  settle(principal: Principal): Promise<void>;
   /**
    * Sends the notifications `resources/updated`, `resources/list_changed` and `prompts/list_changed` that the filter
-   * selects. Returns a function that stops it. `onNotification` must not throw.
+   * selects. `onNotification` must not throw.
    */
   follow(
     principal: Principal,
     filter: NotificationFilter,
     onNotification: (notification: Notification) => void,
-  ): () => void;
+  ): FollowedChanges;
+}
+
+/** The change notifications of one open stream. */
+export interface FollowedChanges {
+  /** Reads the filter again. */
+  checkSoon(): void;
+  /** Resolves when the upstreams know the subscriptions, at the latest after ten seconds. Never rejects. */
+  settle(): Promise<void>;
+  stop(): void;
 }

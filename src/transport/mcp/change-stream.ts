@@ -49,6 +49,8 @@ export interface OpenChangeStream {
 export interface ChangeStreams {
   /** Opens a stream. Rejects only before anything is sent. Returns undefined if the client has disconnected. */
   open(request: ChangeStreamRequest): Promise<OpenChangeStream | undefined>;
+  /** Tells the session's streams that its subscriptions changed. */
+  refresh(session: McpSession): void;
 }
 
 export interface ChangeStreamDeps {
@@ -63,10 +65,13 @@ export interface ChangeStreamDeps {
  */
 export function createChangeStreams({ openStreams, toolChanges, features }: ChangeStreamDeps): ChangeStreams {
   return {
+    refresh: (session) => openStreams.refresh(session),
+
     async open(request) {
       const { exchange, principal, session, mark } = request;
       const stops: (() => void)[] = [request.onClosed];
       let isClosed = false;
+      const isOver = (): boolean => isClosed;
       const close = (): void => {
         if (isClosed) return;
         isClosed = true;
@@ -90,6 +95,7 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
           principal,
           session,
           sendHeartbeat: () => queue.send("beat", ": heartbeat\n\n"),
+          onSession: () => followed.checkSoon(),
           end,
           stop: () => {
             if (request.onStopping === undefined) end();
@@ -109,8 +115,9 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       const outlet = exchange.open(200, EVENT_STREAM_HEADERS);
       const queue = createSendQueue(outlet);
 
+      let isOpening = true;
       const tell = ({ method, params }: Notification, eventId: string | undefined): void => {
-        if (isClosed || !request.isNewest()) return;
+        if (isOpening || isClosed || !request.isNewest()) return;
         const text = notificationText(method, mark === undefined ? params : { ...params, _meta: mark });
         const subject = params.uri ?? params.taskId;
         const key = typeof subject === "string" ? `${method} ${subject}` : method;
@@ -118,11 +125,6 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       };
       const tellTools = (now: string): void => tell({ method: "notifications/tools/list_changed", params: {} }, now);
 
-      queue.send("opening", request.opening(digest));
-      if (request.wantsTools) {
-        if (request.lastEventId !== undefined && request.lastEventId !== digest) tellTools(digest);
-        stops.push(toolChanges.watch({ principal, session: () => attended.session(), onChange: tellTools }, digest));
-      }
       const filter: NotificationFilter = {
         get resourcesListChanged() {
           return request.filter(attended.session()).resourcesListChanged;
@@ -133,9 +135,22 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
         get resourceUris() {
           return request.filter(attended.session()).resourceUris;
         },
+        get client() {
+          return request.filter(attended.session()).client;
+        },
       };
       const pass = (notification: Notification): void => tell(notification, undefined);
-      stops.push(features.follow(principal, filter, pass));
+      const followed = features.follow(principal, filter, pass);
+      stops.push(() => followed.stop());
+      // Without sessions the first event acknowledges the subscriptions.
+      if (session === undefined && filter.resourceUris.size > 0) await followed.settle();
+      if (isOver()) return undefined;
+      isOpening = false;
+      queue.send("opening", request.opening(digest));
+      if (request.wantsTools) {
+        if (request.lastEventId !== undefined && request.lastEventId !== digest) tellTools(digest);
+        stops.push(toolChanges.watch({ principal, session: () => attended.session(), onChange: tellTools }, digest));
+      }
       if (request.follow !== undefined) stops.push(request.follow(pass));
       return {
         send: async (event) => {

@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../json.ts";
 import { SESSION_PROTOCOL_VERSIONS, type McpSession } from "../../runtime/sessions/session.ts";
+import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { readMessage, resultText, type RpcRequest } from "./message.ts";
 import { Reply } from "./reply.ts";
@@ -7,6 +8,7 @@ import { CODES, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
 import { introductionText, readIntroduction } from "./sessions/introduction.ts";
 import { badMessage, hasRequest, notAMessage, type SessionRequests } from "./sessions/session-requests.ts";
+import { sessionIdentity } from "./session-client.ts";
 import { singleHeader } from "./single-header.ts";
 
 /** Handles the revisions with sessions over Streamable HTTP, up to 2025-11-25. */
@@ -80,7 +82,7 @@ export function createLegacyHandler(serving: Serving, requests: SessionRequests)
         principal,
         session,
         wantsTools: true,
-        filter: (now) => ({ resourcesListChanged: true, promptsListChanged: true, resourceUris: urisOf(now) }),
+        filter: (now) => sessionFilter(now ?? session),
         follow: undefined,
         lastEventId: singleHeader(exchange, "last-event-id"),
         opening: (eventId) => openingOf(session, eventId),
@@ -116,8 +118,7 @@ function openingOf({ protocolVersion }: McpSession, eventId: string): string {
   return protocolVersion >= "2025-11-25" ? `id: ${eventId}\ndata: \n\n` : ": open\n\n";
 }
 
-const NO_URIS: ReadonlySet<string> = new Set();
-
-export function urisOf(session: McpSession | undefined): ReadonlySet<string> {
-  return session?.resourceUris ?? NO_URIS;
+export function sessionFilter(session: McpSession): NotificationFilter {
+  const { resourceUris } = session;
+  return { resourcesListChanged: true, promptsListChanged: true, resourceUris, client: sessionIdentity(session) };
 }

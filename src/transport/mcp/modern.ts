@@ -2,6 +2,8 @@ import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
+import type { ClientIdentity, RelayedClient } from "../../integrations/relayed-client.ts";
+import { modernIdentity } from "./request-input.ts";
 import { type Envelope, MODERN_VERSION, readEnvelope } from "./envelope.ts";
 import { notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
 import { createModernCalls } from "./modern-call.ts";
@@ -56,7 +58,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
       throw invalidParams("notifications must be an object with the wanted notifications.");
     const { taskIds } = params.notifications;
     const subscribed = await acceptTasks(serving.tasks, principal, envelope, taskIds);
-    const { accepted: lists, filter, wantsTools } = await acceptFilter(admitted, params.notifications);
+    const { accepted: lists, filter, wantsTools } = await acceptFilter(admitted, envelope, params.notifications);
     const acceptedFilter = { ...lists, ...subscribed.accepted };
     const mark = { [SUBSCRIPTION_KEY]: toJson(id) };
     const acknowledged = notificationText("notifications/subscriptions/acknowledged", {
@@ -90,6 +92,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
   /** Accepts the part of a filter that visible upstreams support. */
   async function acceptFilter(
     { principal }: Admitted,
+    { capabilities }: Envelope,
     filter: JsonObject,
   ): Promise<{ accepted: JsonObject; filter: NotificationFilter; wantsTools: boolean }> {
     const { prompts, resources } = await features.capabilities(principal);
@@ -99,9 +102,10 @@ export function createModernHandler(serving: Serving): ModernHandler {
     const wanted = Array.isArray(filter.resourceSubscriptions) && resources?.subscribe === true;
     const uris = wanted ? readUris(filter.resourceSubscriptions) : [];
     const signal = AbortSignal.timeout(30_000);
+    const client = modernIdentity(principal, capabilities);
     const known = await Promise.all(
       uris.map((uri) =>
-        features.checkSubscription(principal, uri, { signal }).then(
+        features.subscribe(principal, uri, { client: silentClient(client), signal }).then(
           () => [uri],
           () => [],
         ),
@@ -110,7 +114,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
     const resourceUris = known.flat();
     return {
       wantsTools,
-      filter: { promptsListChanged, resourcesListChanged, resourceUris: new Set(resourceUris) },
+      filter: { promptsListChanged, resourcesListChanged, resourceUris: new Set(resourceUris), client },
       accepted: {
         ...(wantsTools && { toolsListChanged: true }),
         ...(promptsListChanged && { promptsListChanged }),
@@ -149,4 +153,10 @@ function readUris(value: JsonValue | undefined): string[] {
 
 function toJson(id: string): JsonValue {
   return id.startsWith('"') ? String(JSON.parse(id)) : JSON.rawJSON(id);
+}
+
+/** A client that answers no request, because a subscription has no result that could ask for input. */
+function silentClient(identity: ClientIdentity): RelayedClient {
+  const ask = (): Promise<never> => Promise.reject(new Error("A subscription cannot ask its client."));
+  return { ...identity, input: undefined, ask, notify: () => undefined };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Principal } from "../../identity/principal.ts";
-import { relayedCapabilities, type RelayedClient } from "../../integrations/relayed-client.ts";
+import { type ClientIdentity, relayedCapabilities, type RelayedClient } from "../../integrations/relayed-client.ts";
 import { isJsonObject, printInKeyOrder, type JsonObject } from "../../json.ts";
 import type { RequestState, RequestStates, StatefulRequest } from "../../runtime/relay/request-state.ts";
 import { invalidParams } from "./methods.ts";
@@ -29,11 +29,11 @@ export function createModernClient(
   { responses, state }: RepeatedInput,
   ask: RelayedClient["ask"],
 ): RelayedClient {
-  const capabilities = relayedCapabilities(declared);
+  const identity = modernIdentity(principal, declared);
   return {
-    capabilities,
+    capabilities: identity.capabilities,
     get audience() {
-      return audienceOf(principal, capabilities);
+      return identity.audience;
     },
     input: { responses, state: state?.kind === "upstream" ? state : undefined },
     ask,
@@ -42,9 +42,16 @@ export function createModernClient(
 }
 
 /** Without sessions, a client is known by its token's account, client and grant. */
-function audienceOf({ accountId, clientId, grantId, connectionId }: Principal, capabilities: JsonObject): string {
-  const text = printInKeyOrder([accountId, clientId, grantId ?? null, connectionId ?? null, capabilities]);
-  return createHash("sha256").update(text).digest("base64url");
+export function modernIdentity(principal: Principal, declared: JsonObject): ClientIdentity {
+  const { accountId, clientId, grantId, connectionId } = principal;
+  const capabilities = relayedCapabilities(declared);
+  return {
+    capabilities,
+    get audience() {
+      const text = printInKeyOrder([accountId, clientId, grantId ?? null, connectionId ?? null, capabilities]);
+      return createHash("sha256").update(text).digest("base64url");
+    },
+  };
 }
 
 function checkResponses(responses: JsonObject[string]): void {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { RelayedClient } from "../../integrations/relayed-client.ts";
+import type { ClientIdentity, RelayedClient } from "../../integrations/relayed-client.ts";
 import type { SessionAnswers } from "../../runtime/relay/session-answers.ts";
 import type { McpSession } from "../../runtime/sessions/session.ts";
 import { notificationText, requestText } from "./message.ts";
@@ -13,12 +13,12 @@ export function createSessionClient(
   /** Aborted when the client cancels its request. */
   canceled: AbortSignal,
 ): RelayedClient | undefined {
-  const { clientCapabilities: capabilities } = session;
-  if (!reply.canNotify || Object.keys(capabilities).length === 0) return undefined;
+  const identity = sessionIdentity(session);
+  if (!reply.canNotify || identity === undefined) return undefined;
   return {
-    capabilities,
+    capabilities: identity.capabilities,
     get audience() {
-      return createHash("sha256").update(session.id).digest("base64url");
+      return identity.audience;
     },
     input: undefined,
     ask: ({ method, params }, signal) =>
@@ -34,5 +34,16 @@ export function createSessionClient(
         AbortSignal.any([signal, canceled]),
       ),
     notify: (method, params) => void reply.notify(notificationText(method, params)),
+  };
+}
+
+/** Returns undefined for a client that declared nothing. */
+export function sessionIdentity({ id, clientCapabilities: capabilities }: McpSession): ClientIdentity | undefined {
+  if (Object.keys(capabilities).length === 0) return undefined;
+  return {
+    capabilities,
+    get audience() {
+      return createHash("sha256").update(id).digest("base64url");
+    },
   };
 }

@@ -278,25 +278,79 @@ describe("notifications during a request", () => {
 });
 
 describe("watching resources", () => {
-  it("subscribes in a separate session, reports changes, and closes the session when stopped", async () => {
+  const updates: Record<string, Script> = {
+    initialize: declaring({ resources: { subscribe: true } }),
+    "resources/subscribe": result({}),
+    "resources/unsubscribe": result({}),
+  };
+  const updated = (uri: string) => ({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } });
+  const sessionsOf = ({ server }: Awaited<ReturnType<typeof upstream>>, method: string) =>
+    server.of(method).map(({ headers }) => headers["mcp-session-id"]);
+
+  it("subscribes in the session of the calls, and unsubscribes when nobody watches", async () => {
+    const streams: ((message: JsonObject) => void)[] = [];
+    const subject = await upstream({ ...updates, GET: (_request, response) => streams.push(stream(response).send) });
+    const connection = target(subject.server.url);
+    const features = featuresOf(subject);
+    await subject.integration.callTool(connection, tool("work"), {}, patient());
+    const heard: string[] = [];
+    const first = features.watchResources(connection, ["a://1"], undefined, (uri) => heard.push(uri));
+    const second = features.watchResources(connection, ["a://1", "a://2"], undefined, (uri) => heard.push(uri));
+    await Promise.all([first.settled, second.settled]);
+    expect(new Set(sessionsOf(subject, "resources/subscribe"))).toEqual(new Set(sessionsOf(subject, "tools/call")));
+    expect(streams).toHaveLength(1);
+    streams[0]?.(updated("a://1"));
+    await expect.poll(() => heard).toEqual(["a://1", "a://1"]);
+    second.stop();
+    await subject.server.until("resources/unsubscribe");
+    first.stop();
+    await expect.poll(() => subject.server.of("resources/unsubscribe")).toHaveLength(2);
+    const ended = subject.server.of("resources/unsubscribe").map(({ message }) => message.params);
+    expect(ended).toEqual([{ uri: "a://2" }, { uri: "a://1" }]);
+    expect(subject.server.of("initialize")).toHaveLength(1);
+  });
+
+  it("subscribes again when the server has lost the session", async () => {
+    let isLost = false;
     const subject = await upstream({
-      initialize: declaring({ resources: { subscribe: true } }),
-      "resources/subscribe": result({}),
-      GET: (_request, response) => {
-        const { send } = stream(response);
-        void subject.server.until("resources/subscribe").then(() => {
-          send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a://1" } });
-        });
+      ...updates,
+      "tools/call": (request, response) => {
+        if (isLost && subject.server.of("initialize").length === 1) response.writeHead(404).end();
+        else result({ content: [] })(request, response);
       },
     });
-    const features = featuresOf(subject);
-    const heard = await new Promise((resolve) => {
-      const stop = features.watch(target(subject.server.url), ["a://1"], (news) => {
-        stop();
-        resolve(news);
-      });
+    const connection = target(subject.server.url);
+    const watch = featuresOf(subject).watchResources(connection, ["a://1"], undefined, () => undefined);
+    onTestFinished(() => watch.stop());
+    await watch.settled;
+    isLost = true;
+    await subject.integration.callTool(connection, tool("work"), {}, patient());
+    await expect.poll(() => subject.server.of("resources/subscribe"), { timeout: 10_000 }).toHaveLength(2);
+    expect(subject.server.of("initialize")).toHaveLength(2);
+  });
+
+  it("reports a change that arrives in the answer of a call, and skips a resource that the server refuses", async () => {
+    const subject = await upstream({
+      ...updates,
+      "resources/subscribe": (request, response) => {
+        const { id, params } = request.message;
+        if ((params as JsonObject).uri !== "a://gone") result({})(request, response);
+        else json(response, { jsonrpc: "2.0", id: id ?? null, error: { code: -32_002, message: "Unknown" } });
+      },
+      "tools/call": (request, response) => {
+        const { send } = stream(response);
+        send(updated("a://1"));
+        send({ jsonrpc: "2.0", id: request.message.id ?? null, result: { content: [] } });
+        response.end();
+      },
     });
-    expect(heard).toEqual({ kind: "updated", uri: "a://1" });
-    await subject.server.until("DELETE");
+    const connection = target(subject.server.url);
+    const heard: string[] = [];
+    const uris = ["a://gone", "a://1"];
+    const watch = featuresOf(subject).watchResources(connection, uris, undefined, (uri) => heard.push(uri));
+    onTestFinished(() => watch.stop());
+    await watch.settled;
+    await subject.integration.callTool(connection, tool("work"), {}, patient());
+    expect(heard).toEqual(["a://1"]);
   });
 });

@@ -367,13 +367,18 @@ describe("errors of upstreams", () => {
 });
 
 describe("a change follower", () => {
-  const everything = { resourcesListChanged: true, promptsListChanged: true, resourceUris: new Set<string>() };
+  const everything = {
+    resourcesListChanged: true,
+    promptsListChanged: true,
+    resourceUris: new Set<string>(),
+    client: undefined,
+  };
 
   it("receives list changes of upstreams and connections until it is stopped", async () => {
     const server = await startServer({ prompts: ["p"] });
     const { features, who, accountId } = await over([server.url], { freshMs: 20 });
     const heard: string[] = [];
-    const stop = features.follow(who, everything, ({ method }) => heard.push(method));
+    const followed = features.follow(who, everything, ({ method }) => heard.push(method));
     await promptNames(features, who);
     await eventually(() => server.of("prompts/list").length > 1);
     server.offering.prompts = ["p", "q"];
@@ -381,7 +386,7 @@ describe("a change follower", () => {
     expect(heard).not.toContain("notifications/resources/list_changed");
     const other = await startServer({ resources: ["b://1"] });
     await connect(accountId, other.url, "Unreachable");
-    stop();
+    followed.stop();
     heard.length = 0;
     server.offering.prompts = [];
     await eventually(async () => (await promptNames(features, who)).length === 0);
@@ -404,12 +409,12 @@ describe("a change follower", () => {
     const uri = `patchbay://${ids[0]}/a://1`;
     const interest = { ...everything, resourceUris: new Set<string>() };
     const heard: Notification[] = [];
-    const stop = features.follow(who, interest, (notification) => heard.push(notification));
-    await features.checkSubscription(who, uri, patient());
+    const followed = features.follow(who, interest, (notification) => heard.push(notification));
+    await features.subscribe(who, uri, patient());
     interest.resourceUris.add(uri);
-    await eventually(() => heard.length > 0);
-    stop();
-    expect(heard[0]).toEqual({ method: "notifications/resources/updated", params: { uri } });
+    await features.settle(who);
+    await eventually(() => heard.length > 0).finally(() => followed.stop());
+    expect(heard).toContainEqual({ method: "notifications/resources/updated", params: { uri } });
     expect(server.of("resources/subscribe")[0]?.message.params).toEqual({ uri: "a://1" });
   });
 
@@ -420,17 +425,14 @@ describe("a change follower", () => {
       onTestFinished(() => server.close());
       const { features, integration, connections, who } = await over([server.url]);
       const before = await promptNames(features, who);
-      const heard: string[] = [];
-      const news: unknown[] = [];
+      const [heard, news]: [string[], unknown[]] = [[], []];
       integration.onNotification?.((_connectionId, one) => news.push(one));
-      const stop = features.follow(who, everything, ({ method }) => heard.push(method));
-      onTestFinished(stop);
-      const [connection] = connections;
-      if (connection === undefined) throw new Error("no connection");
-      const target = await world.view.target(connection);
+      const followed = features.follow(who, everything, ({ method }) => heard.push(method));
+      onTestFinished(() => followed.stop());
+      const target = await world.view.target(connections[0] ?? expect.fail("no connection"));
       const trigger = (name: string) => integration.callTool(target, toolNamed(name), {}, patient());
+      // The stream opens asynchronously; changes before that are not reported.
       await eventually(async () => {
-        // The stream opens asynchronously; changes before that are not reported.
         await trigger("test_trigger_prompt_change");
         return heard.includes("notifications/prompts/list_changed");
       });
@@ -443,6 +445,6 @@ describe("a change follower", () => {
   it("cannot subscribe to a resource without subscription support", async () => {
     const server = await startServer({ capabilities: { resources: {} }, resources: ["a://1"] });
     const { features, who } = await over([server.url]);
-    await expect(features.checkSubscription(who, "a://1", patient())).rejects.toMatchObject({ kind: "invalid" });
+    await expect(features.subscribe(who, "a://1", patient())).rejects.toMatchObject({ kind: "invalid" });
   });
 });

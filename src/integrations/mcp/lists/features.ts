@@ -46,6 +46,7 @@ export function createFeatures(deps: FeaturesDeps): Features {
       const { connectionId } = target;
       try {
         return await sessions.use(target, { repeatable: true, client, signal }, async (session) => {
+          if (request.method === "resources/subscribe" && session.revision === "modern") return ACCEPTED;
           await levels.ensure(session, options);
           const { reply, required } = await requestWithInput(options, connectionId, (input) =>
             requester.request(session, {
@@ -65,18 +66,20 @@ export function createFeatures(deps: FeaturesDeps): Features {
       }
     },
 
-    watch: (target, uris, listener) =>
-      uris.length === 0
-        ? deps.listStreams.listen(target, listener)
-        : deps.watcher.watchResources(target, uris, listener),
+    watchLists: (target, listener) => deps.listStreams.listen(target, listener),
+    watchResources: (target, uris, client, listener) => deps.watcher.watchResources(target, uris, client, listener),
   };
 }
+
+const ACCEPTED: FeatureAnswer = { kind: "result", json: "{}", ttlMs: undefined };
 
 function requestOf(request: FeatureRequest, input: JsonObject): { method: string; params: JsonObject; name?: string } {
   const { method } = request;
   switch (method) {
     case "resources/read":
       return { method, params: { uri: request.uri, ...input }, name: request.uri };
+    case "resources/subscribe":
+      return { method, params: { uri: request.uri } };
     case "prompts/get": {
       const { name, args } = request;
       return { method, params: { name, ...(args !== undefined && { arguments: args }), ...input }, name };

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { JsonObject } from "../../../json.ts";
 import { orAborted } from "../../or-aborted.ts";
-import { canBeAsked, type RelayedClient } from "../../relayed-client.ts";
+import { canBeAsked, type ClientIdentity, type RelayedClient } from "../../relayed-client.ts";
 import type { Target } from "../../target.ts";
 import { endpointFor, fingerprint } from "../http/endpoint.ts";
 import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
@@ -25,7 +25,7 @@ export interface SessionUse {
    * The client of the call. A client that can answer requests gets separate upstream sessions, if the server has
    * sessions.
    */
-  readonly client?: RelayedClient | undefined;
+  readonly client?: ClientIdentity | RelayedClient | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -109,7 +109,7 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
     if (entries.peek(key) === entry) entries.delete(key);
   };
 
-  const keyFor = ({ connectionId }: Target, client: RelayedClient | undefined): string => {
+  const keyFor = ({ connectionId }: Target, client: ClientIdentity | undefined): string => {
     const shared = String(connectionId);
     if (client === undefined || !canBeAsked(client)) return shared;
     // Without sessions every request carries its client's capabilities.
@@ -117,7 +117,7 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
     return `${shared} ${client.audience}`;
   };
 
-  const acquire = (key: string, target: Target, client: RelayedClient | undefined): Entry => {
+  const acquire = (key: string, target: Target, client: ClientIdentity | undefined): Entry => {
     const { connectionId, keyVersion, configuration } = target;
     const cached = entries.get(key);
     // The server may have closed the stream that the session consists of.
@@ -172,7 +172,8 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
         const entry = acquire(key, target, client);
         const session = entry.session ?? (await orAborted(entry.opened, signal));
         if (!isPassive) entry.uses += 1;
-        if (client !== undefined) session.clients.add(client);
+        const asked = client !== undefined && "ask" in client ? client : undefined;
+        if (asked !== undefined) session.clients.add(asked);
         try {
           return await work(session);
         } catch (error) {
@@ -183,7 +184,7 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
         } finally {
           if (!isPassive) entry.uses -= 1;
           if (!isPassive && entry.uses === 0 && entry.isReplaced && !entry.forgotten) closeSession(entry);
-          if (client !== undefined) session.clients.delete(client);
+          if (asked !== undefined) session.clients.delete(asked);
         }
       }
     },

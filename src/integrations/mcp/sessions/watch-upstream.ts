@@ -1,13 +1,13 @@
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { UpstreamNotification } from "../../features.ts";
+import type { ResourceWatch, UpstreamNotification } from "../../features.ts";
+import type { ClientIdentity } from "../../relayed-client.ts";
 import type { Target } from "../../target.ts";
-import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
-import { endpointFor, type Endpoint } from "../http/endpoint.ts";
-import { openSession } from "./open-session.ts";
-import type { Requester } from "./request.ts";
-import type { UpstreamSessions } from "./sessions.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
+import type { ListenRequest, Requester } from "./request.ts";
+import type { UpstreamSession } from "./session.ts";
+import type { UpstreamSessions } from "./sessions.ts";
 
 /** Milliseconds between attempts; the pause doubles up to the maximum. */
 const FIRST_PAUSE_MS = 1_000;
@@ -20,46 +20,49 @@ const MAX_STREAMS_PER_ORIGIN = 32;
 export interface UpstreamWatchDeps {
   readonly sessions: UpstreamSessions;
   readonly requester: Requester;
-  readonly tokens?: GrantedTokens | undefined;
   readonly log: Logger;
+  /** Milliseconds per subscription. */
   readonly timeoutMs: number;
   readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
+  /** Opens the stream on which a server with sessions notifies the session of the client's calls. */
+  readonly openStream: (
+    target: Target,
+    session: UpstreamSession,
+    client: ClientIdentity | undefined,
+  ) => Promise<void> | undefined;
 }
 
-interface Watch {
-  readonly target: Target;
-  readonly uris: readonly string[];
-  readonly listener: (notification: UpstreamNotification) => void;
-  /** Called after each attempt to open a stream. */
-  readonly onSettled: (() => void) | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** Listens for notifications outside requests until stopped. Never throws. */
+/** Listens for notifications outside requests until stopped, in the sessions of tool calls. Never throws. */
 export interface UpstreamWatcher {
+  /** Calls `onSettled` after each attempt to open the stream. */
+  watchLists(target: Target, listener: (notification: UpstreamNotification) => void, onSettled: () => void): () => void;
   watchResources(
     target: Target,
     uris: readonly string[],
-    listener: (notification: UpstreamNotification) => void,
-  ): () => void;
-  /** Listens in the session of tool calls. */
-  watchLists(target: Target, listener: (notification: UpstreamNotification) => void, onSettled: () => void): () => void;
+    client: ClientIdentity | undefined,
+    listener: (uri: string) => void,
+  ): ResourceWatch;
+  /** Reports a changed resource to the watches of the connection. */
+  report(connectionId: number, uri: string): void;
 }
 
-/** Retries with growing pauses when a server has no such stream or too many streams to its origin are open. */
+/** Retries with growing pauses when a server offers no stream for notifications, or too many are open to its origin. */
 export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher {
+  const { sessions, requester, log, timeoutMs, onNotification, openStream } = deps;
   const openByOrigin = new Map<string, number>();
+  const listenersOf = new Map<number, Set<(uri: string) => void>>();
+  /** The number of watches by session and URI. */
+  const subscriptions = new WeakMap<UpstreamSession, Map<string, number>>();
 
-  async function attempt(watch: Watch): Promise<void> {
-    const endpoint = endpointFor(watch.target, deps.tokens);
-    const { origin, label } = endpoint;
+  async function listen(session: UpstreamSession, request: ListenRequest): Promise<void> {
+    const { origin, label } = session.endpoint;
     const open = openByOrigin.get(origin) ?? 0;
     if (open >= MAX_STREAMS_PER_ORIGIN) {
       throw new UpstreamFailure("refused", `Too many streams to ${label} are open.`);
     }
     openByOrigin.set(origin, open + 1);
     try {
-      await (watch.uris.length === 0 ? watchLists(deps, watch) : watchResources(deps, watch, endpoint));
+      await requester.listen(session, request);
     } finally {
       const left = (openByOrigin.get(origin) ?? 1) - 1;
       if (left > 0) openByOrigin.set(origin, left);
@@ -67,81 +70,123 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
     }
   }
 
-  async function follow(watch: Watch): Promise<void> {
-    const { signal, target } = watch;
+  async function repeat({ connectionId }: Target, signal: AbortSignal, attempt: () => Promise<void>): Promise<void> {
     let pauseMs = FIRST_PAUSE_MS;
     while (!signal.aborted) {
       const startedMs = performance.now();
-      await attempt(watch).catch((error: unknown) => {
+      await attempt().catch((error: unknown) => {
         if (signal.aborted) return;
         const reason = error instanceof UpstreamFailure ? error.message : "unexpected";
-        deps.log.debug({ connectionId: target.connectionId, reason }, "cannot listen to an MCP server");
+        log.debug({ connectionId, reason }, "cannot listen to an MCP server");
       });
-      watch.onSettled?.();
       if (performance.now() - startedMs > STABLE_STREAM_MS) pauseMs = FIRST_PAUSE_MS;
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
     }
   }
 
-  const watch = (
-    target: Target,
-    uris: readonly string[],
-    listener: (notification: UpstreamNotification) => void,
-    onSettled?: () => void,
-  ): (() => void) => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    const both = (notification: UpstreamNotification): void => {
-      if (signal.aborted) return;
-      // Listeners of the lists must be notified too.
-      if (notification.kind === "list_changed") deps.onNotification(target.connectionId, notification);
-      listener(notification);
+  function hear(connectionId: number, listener: (uri: string) => void): () => void {
+    const listeners = listenersOf.get(connectionId) ?? new Set();
+    listenersOf.set(connectionId, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && listenersOf.get(connectionId) === listeners) listenersOf.delete(connectionId);
     };
-    void follow({ target, uris, listener: both, onSettled, signal });
-    return () => controller.abort();
-  };
-  return {
-    watchResources: (target, uris, listener) => watch(target, uris, listener),
-    watchLists: (target, listener, onSettled) => watch(target, [], listener, onSettled),
-  };
-}
-
-async function watchLists({ sessions, requester }: UpstreamWatchDeps, watch: Watch): Promise<void> {
-  const { target, listener, onSettled, signal } = watch;
-  await sessions.use(target, { repeatable: false, isPassive: true, signal }, async (session) => {
-    try {
-      await requester.listen(session, { uris: [], listener, onStream: onSettled, signal });
-    } catch (error) {
-      // Many servers without such a stream answer 404 to GET, which says nothing about the session.
-      const isUncertain = error instanceof UpstreamFailure && error.kind === "session_lost";
-      throw isUncertain ? new UpstreamFailure("http", error.message, { cause: error }) : error;
-    }
-  });
-}
-
-/** Uses a separate session, so that other users of the connection neither receive nor end these subscriptions. */
-async function watchResources(
-  { requester, timeoutMs }: UpstreamWatchDeps,
-  watch: Watch,
-  endpoint: Endpoint,
-): Promise<void> {
-  const { uris, listener, signal } = watch;
-  const deadlineMs = performance.now() + timeoutMs;
-  const session = await openSession(requester, endpoint, deadlineMs, signal);
-  const stop = new AbortController();
-  try {
-    // The stream opens before the subscriptions, so that no change is missed.
-    const stream = requester.listen(session, { uris, listener, signal: AbortSignal.any([signal, stop.signal]) });
-    stream.catch(() => undefined);
-    if (session.revision === "legacy") {
-      for (const uri of uris) {
-        await requester.request(session, { method: "resources/subscribe", params: { uri }, deadlineMs, signal });
-      }
-    }
-    await stream;
-  } finally {
-    stop.abort();
-    requester.close(session);
   }
+
+  async function subscribe(session: UpstreamSession, uri: string, signal: AbortSignal): Promise<void> {
+    const deadlineMs = performance.now() + timeoutMs;
+    try {
+      await requester.request(session, { method: "resources/subscribe", params: { uri }, deadlineMs, signal });
+    } catch (error) {
+      // A server that refuses one resource, such as a deleted one, still reports the others.
+      if (!(error instanceof UpstreamFailure) || error.answer === undefined) throw error;
+      log.debug({ uri, reason: error.message }, "an MCP server rejected a subscription");
+    }
+  }
+
+  /** Counts the watches of each resource. The returned function unsubscribes from those that nobody else watches. */
+  function retain(session: UpstreamSession, uris: readonly string[]): () => void {
+    const counts = subscriptions.get(session) ?? new Map<string, number>();
+    subscriptions.set(session, counts);
+    for (const uri of uris) counts.set(uri, (counts.get(uri) ?? 0) + 1);
+    return () => {
+      for (const uri of uris) {
+        const left = (counts.get(uri) ?? 1) - 1;
+        counts.set(uri, left);
+        if (left > 0) continue;
+        counts.delete(uri);
+        if (session.closing.signal.aborted) continue;
+        const deadlineMs = performance.now() + timeoutMs;
+        requester
+          .request(session, { method: "resources/unsubscribe", params: { uri }, deadlineMs })
+          .catch(() => undefined);
+      }
+    };
+  }
+
+  return {
+    watchLists(target, listener, onSettled) {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const pass = (notification: UpstreamNotification): void => {
+        if (signal.aborted) return;
+        onNotification(target.connectionId, notification);
+        listener(notification);
+      };
+      const attempt = (): Promise<void> =>
+        sessions.use(target, { repeatable: false, isPassive: true, signal }, async (session) => {
+          try {
+            await listen(session, { uris: [], listener: pass, onStream: onSettled, signal });
+          } catch (error) {
+            // Many servers without such a stream answer 404 to GET, which says nothing about the session.
+            const isUncertain = error instanceof UpstreamFailure && error.kind === "session_lost";
+            throw isUncertain ? new UpstreamFailure("http", error.message, { cause: error }) : error;
+          }
+        });
+      void repeat(target, signal, () => attempt().finally(onSettled));
+      return () => controller.abort();
+    },
+
+    watchResources(target, uris, client, listener) {
+      const { connectionId } = target;
+      const controller = new AbortController();
+      const { signal } = controller;
+      const { promise: settled, resolve } = Promise.withResolvers<undefined>();
+      const settle = (): void => resolve(undefined);
+      const pass = (notification: UpstreamNotification): void => {
+        if (signal.aborted) return;
+        if (notification.kind === "updated") listener(notification.uri);
+        else onNotification(connectionId, notification);
+      };
+
+      async function watchIn(session: UpstreamSession): Promise<void> {
+        if (session.revision === "modern") {
+          await listen(session, { uris, listener: pass, onStream: settle, signal });
+          return;
+        }
+        const release = retain(session, uris);
+        const stopHearing = hear(connectionId, listener);
+        try {
+          // The stream opens before the subscriptions, so that no change is missed.
+          await openStream(target, session, client);
+          for (const uri of uris) await subscribe(session, uri, signal);
+          settle();
+          const ended = AbortSignal.any([signal, session.closing.signal]);
+          if (!ended.aborted) await once(ended, "abort");
+        } finally {
+          stopHearing();
+          release();
+        }
+      }
+      void repeat(target, signal, () =>
+        sessions.use(target, { repeatable: false, client, signal }, watchIn).finally(settle),
+      );
+      return { settled, stop: () => controller.abort() };
+    },
+
+    report(connectionId, uri) {
+      for (const listener of listenersOf.get(connectionId) ?? []) listener(uri);
+    },
+  };
 }

@@ -65,7 +65,7 @@ export function createSessionRequests(serving: Serving): SessionRequests {
         return settings.setLogLevel(principal, session, params.level);
       case "resources/subscribe":
       case "resources/unsubscribe":
-        return settings.subscribe(principal, session, method, requiredText(params, "uri"));
+        return settings.subscribe(message, method, requiredText(params, "uri"));
       default:
         return callMethod(message, request);
     }

@@ -3,19 +3,29 @@ import type { Principal } from "../../../identity/principal.ts";
 import type { McpSession } from "../../../runtime/sessions/session.ts";
 import { invalidParams, methodNotFound } from "../methods.ts";
 import { readLogLevel } from "../relay.ts";
+import type { RequestStream } from "../reply.ts";
 import type { Serving } from "../serving.ts";
+import { createSessionClient } from "../session-client.ts";
 
 /** Limits for the subscribed URIs of a session. */
 const MAX_URI_LENGTH = 2_048;
 const MAX_URIS = 1_000;
 
+/** Whoever subscribes, and where requests to the client go meanwhile. */
+interface Subscriber {
+  readonly principal: Principal;
+  readonly session: McpSession;
+  readonly stream: RequestStream;
+}
+
 /** Requests that change what a session's client is told. They return the result as JSON. */
 export interface SessionSettings {
   setLogLevel(principal: Principal, session: McpSession, level: JsonValue | undefined): Promise<string>;
-  subscribe(principal: Principal, session: McpSession, method: string, uri: string): Promise<string>;
+  /** Subscribes or unsubscribes. Upstreams know a subscription before it is answered. */
+  subscribe(subscriber: Subscriber, method: string, uri: string): Promise<string>;
 }
 
-export function createSessionSettings({ features, sessions }: Pick<Serving, "features" | "sessions">): SessionSettings {
+export function createSessionSettings({ features, sessions, sessionAnswers, streams }: Serving): SessionSettings {
   return {
     async setLogLevel(principal, session, level) {
       if ((await features.capabilities(principal)).logging === undefined) throw methodNotFound("logging/setLevel");
@@ -25,18 +35,21 @@ export function createSessionSettings({ features, sessions }: Pick<Serving, "fea
       return "{}";
     },
 
-    async subscribe(principal, session, method, uri) {
+    async subscribe({ principal, session, stream }, method, uri) {
       if ((await features.capabilities(principal)).resources?.subscribe !== true) throw methodNotFound(method);
       if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed())
         throw invalidParams("uri is not a valid URI.");
       if (method === "resources/unsubscribe") {
-        await sessions.update(session, { unsubscribe: uri });
+        streams.refresh(await sessions.update(session, { unsubscribe: uri }));
         return "{}";
       }
       if (session.resourceUris.size >= MAX_URIS)
         throw invalidParams(`A session subscribes to at most ${MAX_URIS} URIs.`);
-      await features.checkSubscription(principal, uri, { signal: AbortSignal.timeout(30_000) });
-      await sessions.update(session, { subscribe: uri });
+      const signal = AbortSignal.timeout(30_000);
+      const client = createSessionClient(sessionAnswers, session, stream, signal);
+      await features.subscribe(principal, uri, { client, signal });
+      streams.refresh(await sessions.update(session, { subscribe: uri }));
+      await features.settle(principal);
       return "{}";
     },
   };

@@ -4,7 +4,7 @@ import { inSlot } from "../../gate/serve-admitted.ts";
 import { ConnectionLost, type HttpExchange } from "../../http/exchange.ts";
 import { readJsonBytes } from "../../http/read-body.ts";
 import { endpointPath, SSE_ENDPOINT } from "../address.ts";
-import { checkVersionHeader, urisOf } from "../legacy.ts";
+import { checkVersionHeader, sessionFilter } from "../legacy.ts";
 import { readMessage } from "../message.ts";
 import { MAX_BODY_BYTES, parseBody } from "../parse-body.ts";
 import { CODES, RpcFault } from "../rpc-fault.ts";
@@ -54,7 +54,7 @@ export function createSseHandler(serving: SseServing): SseHandler {
         principal,
         session,
         wantsTools: true,
-        filter: (now) => ({ resourcesListChanged: true, promptsListChanged: true, resourceUris: urisOf(now) }),
+        filter: (now) => sessionFilter(now ?? session),
         follow: undefined,
         lastEventId: undefined,
         opening: () => `event: endpoint\ndata: ${postAddress}\n\n`,
