@@ -25,14 +25,17 @@ export async function fetchChallenge(
   const endpoint = endpointOf(rest);
   const own = pairs(endpoint.headers);
 
-  async function post(
-    method: string,
-    params: JsonObject,
+  function post(method: string, params: JsonObject, more: readonly string[]): Promise<UpstreamAnswer | undefined> {
+    return send("POST", more, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+  }
+
+  async function send(
+    method: "GET" | "POST",
     more: readonly string[],
+    body: string | undefined,
   ): Promise<UpstreamAnswer | undefined> {
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
     const { origin, path } = endpoint;
-    const request = { method: "POST", origin, path, headers: { ...own, ...pairs(more) }, body };
+    const request = { method, origin, path, headers: { ...own, ...pairs(more) }, body };
     const outcome = await sendToUpstream(dispatcher, request, LIMITS, signal);
     if ("answer" in outcome) return outcome.answer;
     if (outcome.failure.kind !== "broken") return undefined;
@@ -53,7 +56,9 @@ export async function fetchChallenge(
       ? ["mcp-protocol-version", version, ...(sessionId === undefined ? [] : ["mcp-session-id", sessionId])]
       : ["mcp-protocol-version", MODERN_REVISION, ...mirrorHeaders(LIST, undefined)],
   );
-  return challengeIn(listed);
+  // A server that speaks only HTTP+SSE refuses every POST before it asks for a token.
+  const isSse = !isInitialized && listed?.status !== 401;
+  return challengeIn(isSse ? await send("GET", [], undefined) : listed);
 }
 
 async function challengeIn(answer: UpstreamAnswer | undefined): Promise<Challenge | undefined> {

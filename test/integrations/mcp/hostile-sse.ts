@@ -10,6 +10,8 @@ export interface SseScript {
   readonly onMessage?: (message: JsonObject, stream: ServerResponse) => boolean;
   /** The answer to a posted message. Default: 202. */
   readonly status?: number;
+  /** The required bearer token. Only the stream and the messages need it. */
+  readonly token?: string;
 }
 
 /** A scripted HTTP+SSE server. */
@@ -34,6 +36,11 @@ export async function startScriptedSse(script: SseScript): Promise<ScriptedSse> 
   let stream: ServerResponse | undefined;
   const server = createServer((request, response) => {
     response.on("error", () => undefined);
+    const isAllowed = script.token === undefined || request.headers.authorization === `Bearer ${script.token}`;
+    if (!isAllowed && (request.method === "GET" || request.url !== "/sse")) {
+      response.writeHead(401, { "www-authenticate": 'Bearer error="invalid_token", scope="tools"' }).end();
+      return;
+    }
     if (request.method === "GET" && request.url === "/sse") {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.flushHeaders();

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { JsonObject } from "../../../src/json.ts";
 import type { ClientAnswer, RelayedClient, RequestToClient } from "../../../src/integrations/relayed-client.ts";
+import { fetchChallenge } from "../../../src/integrations/mcp/fetch-challenge.ts";
+import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 import { type SseServer, startSseServer } from "../../support/sse-server.ts";
 import { until } from "../../support/until.ts";
 import { startEverythingServer, type EverythingServer } from "./everything-server.ts";
@@ -168,6 +170,41 @@ describe("the reference MCP server over HTTP+SSE", () => {
     expect(textOf(await call("before"))).toBe("Echo: before");
     await server.restart();
     expect(textOf(await call("after"))).toBe("Echo: after");
+  });
+});
+
+describe("a server that asks for a token on its event stream alone", () => {
+  async function guarded() {
+    const server = await startScriptedSse({ token: "a-secret-token" });
+    const subject = createSubject([server.url]);
+    onTestFinished(async () => {
+      await subject.close();
+      server.close();
+    });
+    return { server, subject };
+  }
+
+  it("is verified and called with the key of the connection", async () => {
+    const { server, subject } = await guarded();
+    const connection = target(server.url, { api_token: "a-secret-token" });
+    expect(await subject.integration.verify(connection, patient())).toEqual({ outcome: "verified" });
+    expect(textOf(await subject.integration.callTool(connection, tool("work"), {}, patient()))).toBe("done");
+  });
+
+  it("fails the verification of a wrong or missing key", async () => {
+    const { server, subject } = await guarded();
+    for (const configuration of [{}, { api_token: "another-token" }]) {
+      const { outcome } = await subject.integration.verify(target(server.url, configuration), patient());
+      expect(outcome).toBe("failed");
+    }
+  });
+
+  it("has its challenge read for an authorization by the owner", async () => {
+    const { server } = await guarded();
+    const dispatcher = createGuardedDispatcher({ allow: [new URL(server.url).host] });
+    onTestFinished(() => dispatcher.destroy());
+    const access = { dispatcher, checkDestination: () => undefined };
+    expect(await fetchChallenge({ url: server.url }, access, patient().signal)).toMatchObject({ scope: "tools" });
   });
 });
 

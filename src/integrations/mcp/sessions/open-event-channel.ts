@@ -1,3 +1,4 @@
+import { answerFailure } from "./answer-failure.ts";
 import { quote, type Endpoint } from "../http/endpoint.ts";
 import type { StreamEvent } from "../http/event-stream.ts";
 import type { McpAnswer, McpExchangeRequest } from "../http/mcp-exchange.ts";
@@ -108,8 +109,12 @@ async function openEventChannel(
   };
   signal?.addEventListener("abort", onAbort, { once: true });
   get({ timeoutMs: waitMs, signal: closing.signal, onEvent }).then(
-    () => {
-      resolve(undefined);
+    (answered) => {
+      const { status } = answered;
+      // Servers with HTTP+SSE alone refuse a POST before they ask for a token.
+      if (status === 401 || status === 403)
+        reject(answerFailure(answered, undefined, createUninitializedSession(endpoint)));
+      else resolve(undefined);
       input?.close(new UpstreamFailure("broken", `${server} closed its event stream before its answer was complete.`));
     },
     (error: unknown) => {
