@@ -44,7 +44,7 @@ export interface Config {
   /** How long a replica still serves after SIGTERM, so that load balancers notice that it is not ready. */
   readonly shutdownDelaySeconds: number;
   readonly sessionIdleSeconds: number;
-  /** How long a call may take without progress, and in all. */
+  /** How long a call may take without progress, and in total. */
   readonly callIdleSeconds: number;
   readonly callMaxSeconds: number;
   readonly heartbeatSeconds: number;
@@ -87,7 +87,7 @@ export interface RegistrationRule {
 
 const RATE_NAMES = ["account", "address", "token"] as const;
 
-/** What requests are limited by. */
+/** The names of the rate limits. */
 export type RateName = (typeof RATE_NAMES)[number];
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;

@@ -8,7 +8,7 @@ const LONGEST_PAUSE_MS = 5_000;
 /** A worker that served this long failed for a new reason, so its replacement starts without a pause. */
 const STEADY_MS = 30_000;
 
-/** Prints text to the operator once requests are served, through the primary process if this is a worker. */
+/** Prints text for the operator once requests are served, through the primary process if this is a worker. */
 export function announceWorker(text: string): void {
   if (cluster.isWorker) process.send?.(text);
   else process.stdout.write(text);

@@ -20,10 +20,10 @@ import { createUpstreamClientStore } from "../storage/stores/integrations/upstre
 import { REVOKE_QUEUE } from "./background.ts";
 import type { Foundation } from "./foundation.ts";
 
-/** Concurrent renewals. Each uses a database connection until the authorization server responds. */
+/** Maximum number of concurrent renewals. Each uses a database connection until the authorization server responds. */
 const RENEWALS = { total: 6, perServer: 3 };
 
-/** Above the 25 seconds that a renewal waits for another replica's. */
+/** Longer than the 25 seconds that a renewal waits for that of another replica. */
 const RENEWAL_STATEMENT_MS = 30_000;
 
 export interface UpstreamTokens {

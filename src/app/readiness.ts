@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A load balancer that asked for the readiness this recently still sends requests, in milliseconds. */
+/**
+ * How recently a load balancer must have asked for the readiness to count as still sending requests, in milliseconds.
+ */
 const BALANCER_MS = 60_000;
 
 /** Whether load balancers should send requests to this replica. */

@@ -61,7 +61,7 @@ export interface Connection {
   readonly keepContentsDays: number;
   /** How long a call may take without progress; 0 is the operator's limit. */
   readonly callIdleSeconds: number;
-  /** How long a call may take in all; 0 is the operator's limit. */
+  /** How long a call may take in total; 0 is the operator's limit. */
   readonly callMaxSeconds: number;
   readonly oauthClientId: string;
   readonly createdAt: Date;

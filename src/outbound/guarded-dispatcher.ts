@@ -3,7 +3,7 @@ import { Agent, type Dispatcher } from "undici";
 import { parseAllowList } from "./allow-list.ts";
 import { createGuardedConnector } from "./guarded-connector.ts";
 
-/** As many as calls on a replica, so that the long calls of some accounts leave sockets to others. */
+/** As many sockets as calls on a replica, so that the long calls of some accounts leave sockets to others. */
 const MAX_CONNECTIONS_PER_ORIGIN = 2_000;
 
 /** Allowed destinations besides public https, and limits for all outbound requests. */

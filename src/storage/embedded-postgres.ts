@@ -117,7 +117,7 @@ export async function startEmbeddedPostgres(options: {
   const restart = async (): Promise<void> => {
     for (let waitMs = 100; !stopping; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
-        log.warn("the embedded PostgreSQL ended unexpectedly; restarting it");
+        log.warn("the embedded PostgreSQL stopped unexpectedly; restarting it");
         const again = await joinUsers(cluster);
         watch(again.client);
         if (again.port !== first.port) log.error("the embedded PostgreSQL has changed its port; restart the service");

@@ -20,17 +20,17 @@ export interface ConnectionSource {
   connect(): Promise<pg.ClientBase & { release(): void }>;
 }
 
-/** Opens the mapper on the service's pool, which stays the caller's to close. */
+/** Opens the mapper on the service's pool, which the caller closes. */
 export function openOrm(pool: ConnectionSource): Orm {
   return new MikroORM({
-    // The pool decides which database it is; the mapper wants a name.
+    // The mapper requires a database name, although the pool determines the database.
     dbName: "patchbay",
     driverOptions: new PostgresDialect({
       pool: { options: {}, connect: () => pool.connect(), end: () => Promise.resolve() },
     }),
     entities,
     ensureDatabase: false,
-    // It would print to the console; what goes wrong comes out as an error.
+    // The mapper would print to the console; its errors are thrown anyway.
     logger: ignoreError,
     schemaGenerator: { skipTables: [MIGRATION_TABLE] },
   });
@@ -56,8 +56,8 @@ export async function withEntities<Result>(orm: Orm, work: (em: EntityManager) =
 }
 
 /**
- * Runs `work` in one transaction: what it changed of entities is written before the commit, and whatever it throws rolls
- * everything back and is thrown on. Driver errors come out translated.
+ * Runs `work` in one transaction. Changed entities are written before the commit. An error rolls everything back and is
+ * rethrown; driver errors are translated.
  */
 export async function inTransaction<Result>(orm: Orm, work: (em: EntityManager) => Promise<Result>): Promise<Result> {
   return await withEntities(orm, (em) => em.transactional(work));

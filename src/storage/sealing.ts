@@ -58,7 +58,7 @@ function encrypt(key: Uint8Array, plain: Uint8Array, aad: Uint8Array): Buffer {
 
 function decrypt(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buffer {
   const nonce = box.subarray(0, NONCE_BYTES);
-  // Without the length, Node would accept a tag of four bytes, which can be guessed.
+  // Without the length, Node would accept a tag of four bytes, which an attacker could guess.
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(aad);
   decipher.setAuthTag(box.subarray(box.length - TAG_BYTES));
   return Buffer.concat([decipher.update(box.subarray(NONCE_BYTES, box.length - TAG_BYTES)), decipher.final()]);

@@ -1,7 +1,7 @@
 import type { StateSealer } from "../runtime/relay/request-state.ts";
 import { SealError, type SealedPlace, type Sealer } from "./sealing.ts";
 
-/** Seals state that clients keep; it is stored nowhere, so `keys rewrap` does not concern it. */
+/** Seals state that clients keep. It is not stored here, so `keys rewrap` does not affect it. */
 export function createStateSealer(sealer: Sealer): StateSealer {
   const placeOf = (accountId: string, binding: string): SealedPlace => ({
     table: "client",

@@ -27,7 +27,7 @@ describe("the alias of a new connection", () => {
   });
 });
 
-test("a connection from before aliases has its id in the alias, so that two of one name differ", () => {
+test("a connection created before aliases existed has its id in its alias, so that two connections of one name differ", () => {
   const source = { name: "A name that is far too long for it", serverType: "mcp" };
   expect(aliasWithId(source, 7)).toBe("a_name_that_is_far_7");
   expect(aliasWithId(source, 1_234_567_890)).toBe("a_name_th_1234567890");
@@ -35,7 +35,7 @@ test("a connection from before aliases has its id in the alias, so that two of o
 });
 
 test.each(["", "A", "a__b", "_a", "a_", "a-", "a b", "a.b", "ä", "a_-b", "abcdefghijklmnopqrstu"])(
-  "rejects %j as an alias and says what one is",
+  "rejects %j as an alias and says what an alias is",
   (alias) => {
     expect(() => checkAlias(alias)).toThrow(/^alias must have 1 to 20 characters/);
   },

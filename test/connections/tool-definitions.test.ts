@@ -127,7 +127,7 @@ describe("a changed tool definition", () => {
     expect(again).toEqual({ accepted: [], remaining: 1 });
   });
 
-  test("is accepted with all others by their common digest, which changed definitions invalidate", async () => {
+  test("is accepted with all others by their common digest, which becomes invalid when a definition changes", async () => {
     const connected = await subject("c_one", "c_two");
     await connected.restate("c_one", { description: "One." });
     const { digest } = await listing(connected);
@@ -163,7 +163,7 @@ describe("a changed tool definition", () => {
 });
 
 describe("a read-only mark", () => {
-  test("gives callers with read access nothing until it is accepted", async () => {
+  test("does not let callers with read access call the tool until the mark is accepted", async () => {
     const connected = await subject("f_wipe");
     await connected.restate("f_wipe", { readOnly: true });
     const reader = principal(connected.who.accountId, { scopes: ["mcp.read"] });
@@ -236,7 +236,7 @@ describe("accept_tool_changes", () => {
     expect((await connected.tool("j_send"))?.definition.description).toBe("Third.");
   });
 
-  test("manual accepts the next listed definitions and holds later changes", async () => {
+  test("manual accepts the next listed definitions and later changes wait", async () => {
     const connected = await subject("k_send");
     await connections.update(connected.who, String(connected.id), { acceptToolChanges: "automatic" });
     await connections.update(connected.who, String(connected.id), { acceptToolChanges: "manual" });

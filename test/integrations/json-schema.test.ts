@@ -61,7 +61,7 @@ describe("an untrusted schema cannot block the process", () => {
     expect(await complaint(schema, { text: `${"a".repeat(50_000)}!` })).toContain("must match the pattern");
   });
 
-  it("leaves a pattern that RE2 does not support to the upstream", async () => {
+  it("accepts every value for a pattern that RE2 does not support, because the upstream checks it", async () => {
     const schema = { type: "object", properties: { text: { type: "string", pattern: "^(?=x)x\\1$" } } };
     expect(await complaint(schema, { text: "anything" })).toBeUndefined();
   });

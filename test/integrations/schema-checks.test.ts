@@ -7,7 +7,7 @@ import { measureValue } from "../../src/integrations/schema-checks/measure-value
 import { createTenantQueue } from "../../src/integrations/schema-checks/tenant-queue.ts";
 import type { JsonObject } from "../../src/json.ts";
 
-/** Takes 2^40 steps for any value. */
+/** A schema that takes 2^40 steps for any value. */
 const ENDLESS: JsonObject = {
   type: "object",
   definitions: Object.fromEntries(
@@ -19,7 +19,7 @@ const ENDLESS: JsonObject = {
   $ref: "#/definitions/d0",
 };
 const ORDINARY: JsonObject = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
-/** Cheap to check, but without a known upper bound. */
+/** A schema that is cheap to check but has no known upper bound. */
 const RECURSIVE: JsonObject = { type: "object", properties: { child: { $ref: "#" }, name: { type: "string" } } };
 
 const validator = createSchemaValidator();

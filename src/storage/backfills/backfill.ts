@@ -1,7 +1,7 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { JsonObject } from "../../json.ts";
 
-/** A change of many rows that runs as a job after the start, in batches, while the service serves. */
+/** A change of many rows that runs as a job after the start, in batches, while the service handles requests. */
 export interface Backfill {
   /** The key in the table `backfill`, where a migration inserts it. */
   readonly name: string;

@@ -5,7 +5,7 @@ import { inTransaction, now, type Orm, withEntities } from "../orm.ts";
 import { BACKFILLS } from "./all.ts";
 import type { Backfill } from "./backfill.ts";
 
-/** Rows of one transaction, so that a batch locks few rows and for a short time. */
+/** Maximum number of rows per transaction, so that a batch locks few rows and for a short time. */
 const BATCH_ROWS = 500;
 
 const BUSY_POLL_MS = 100;

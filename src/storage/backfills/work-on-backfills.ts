@@ -7,7 +7,9 @@ import { runBackfillBatch, unfinishedBackfills } from "./run-backfill.ts";
 
 const BACKFILL_QUEUE = "backfill";
 
-/** How long one job works before it passes on to the next, on any replica; within the 60 seconds of a job. */
+/**
+ * How long one job works before it hands over to the next job, on any replica; shorter than the 60 seconds of a job.
+ */
 const TURN_MS = 30_000;
 const MAX_PAUSE_MS = 1_000;
 
@@ -25,7 +27,7 @@ export async function workOnBackfills(deps: BackfillDeps): Promise<void> {
   const send = ({ name }: Backfill) => jobs.send(BACKFILL_QUEUE, { name }, { singletonKey: name });
   await jobs.work(BACKFILL_QUEUE, { concurrency: 1 }, async ({ name }, signal) => {
     const backfill = known.find((one) => one.name === name);
-    // The queue retries the job until a replica of the newer version takes it.
+    // The queue retries the job until a replica of the newer version runs it.
     if (backfill === undefined) throw new Error(`this version does not know the backfill ${JSON.stringify(name)}`);
     if (await takeTurn(deps, backfill, signal)) await send(backfill);
   });
@@ -40,7 +42,7 @@ async function takeTurn({ orm, batchRows, turnMs = TURN_MS }: BackfillDeps, back
     const startedAt = performance.now();
     const outcome = await runBackfillBatch(orm, backfill, batchRows);
     if (outcome !== "more") return false;
-    // Leaves the database half of the time, so that requests stay fast.
+    // Leaves the database idle half of the time, so that requests stay fast.
     await sleep(Math.min(performance.now() - startedAt, MAX_PAUSE_MS), undefined, { signal });
   }
   return true;

@@ -99,7 +99,9 @@ async function placeFor(home: string, user: OsUser | undefined): Promise<string>
 async function initialize(home: string, binaries: Binaries, user: OsUser | undefined, log: Logger): Promise<void> {
   const lost = await readlink(home).catch(ignoreError);
   if (lost !== undefined)
-    throw new Error(`${home} points to ${lost}, which contains no database; remove the link to start with a new one`);
+    throw new Error(
+      `${home} points to ${lost}, which contains no database; remove the link to start with a new database`,
+    );
   const place = await placeFor(home, user);
   const draft = place === home ? `${home}.${randomBytes(6).toString("hex")}` : place;
   await mkdir(dirname(draft), { recursive: true, mode: 0o755 });
@@ -129,7 +131,7 @@ async function assertSameVersion(pgdata: string, binaries: Binaries, user: OsUse
   const have = /\d+/.exec(stdout)?.[0];
   if (have !== made) {
     throw new Error(
-      `${pgdata} was created by PostgreSQL ${made}, but this is PostgreSQL ${have ?? "unknown"}; migrate it with pg_dump, or use the old version`,
+      `${pgdata} was created by PostgreSQL ${made}, but this is PostgreSQL ${have ?? "unknown"}; migrate it with pg_dump, or use PostgreSQL ${made}`,
     );
   }
 }
@@ -165,7 +167,7 @@ export async function prepareCluster(dataDir: string, log: Logger): Promise<Clus
   const binaries = await findBinaries(user);
   if (!(await exists(dataDir))) await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
   if (!made) await initialize(home, binaries, user, log);
-  // The home may be a link out of a folder that the database's user cannot enter.
+  // The home may be a link, because its location is a folder that the database's user cannot enter.
   const place = await realpath(home);
   const pgdata = join(place, "data");
   if (made) await assertSameVersion(pgdata, binaries, user);

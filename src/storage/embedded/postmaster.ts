@@ -18,8 +18,8 @@ const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 20;
 /**
- * How long a lock file may block the start before it is inspected. PostgreSQL removes that of a killed postmaster
- * sooner.
+ * How long a lock file may block the start before it is inspected. PostgreSQL removes the lock file of a killed
+ * postmaster sooner.
  */
 const STALE_LOCK_MS = 1_000;
 

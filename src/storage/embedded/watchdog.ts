@@ -13,7 +13,8 @@ export interface Watchdog {
 }
 
 /**
- * A line on the pipe means a regular stop. The end of the pipe without one means that this process ended unexpectedly.
+ * A line on the pipe means a regular stop. The end of the pipe without such a line means that this process ended
+ * unexpectedly.
  */
 const WAIT = `trap '' HUP INT TERM; read -r _ && exit 0; exec "$0" "$@"`;
 

@@ -1,4 +1,4 @@
-/** An index in the words of its migration, for what a list of properties cannot say. */
+/** An index in the words of its migration, for what a list of columns cannot express. */
 export function indexAs(expression: string) {
   const [, name = ""] = /index (\w+) on/.exec(expression) ?? [];
   return { name, expression };

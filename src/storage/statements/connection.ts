@@ -121,7 +121,7 @@ export const updateConnection = prepare("connection_update", (tables, given: Con
           needs_authorization: given.needsAuthorization,
           wanted_scope: sql`case when ${given.needsAuthorization} then wanted_scope end`,
           keep_contents_days: given.keepContentsDays,
-          // Contents that a shorter retention has hidden stay hidden when the retention is extended again.
+          // Contents that a shorter retention has hidden stay hidden when the retention is extended.
           keep_contents_since: sql`case when ${given.keepContentsDays}::integer = 0 then null
             when keep_contents_days = 0 then date_trunc('milliseconds', clock_timestamp())
             else greatest(keep_contents_since, now() - make_interval(days => ${given.keepContentsDays}::integer)) end`,
@@ -230,7 +230,7 @@ export const storeAcceptedDefinitions = prepare(
   (tables, given: AcceptedDefinitionsUpdate) => holding(tables, given).returning([...SHOWN, announcing("pins")]),
 );
 
-/** The same, for changes that watchers see: notifies watchers too. */
+/** Like the statement above, for changes that watchers see: notifies watchers too. */
 export const storeChangedDefinitions = prepare(
   "connection_store_changed_definitions",
   (tables, given: AcceptedDefinitionsUpdate) =>

@@ -125,7 +125,7 @@ export const countSessionsOfOthers = prepare(
       .where("last_used_at", ">", sql<Date>`now() - make_interval(secs => ${given.idleSeconds})`),
 );
 
-/** Ends all sessions of a client except the `kept` most recently used ones. */
+/** Ends all sessions of a client except for the `kept` most recently used ones. */
 export const endSurplusSessions = prepare(
   "session_end_surplus",
   (tables, given: OfClient & { readonly kept: number }) =>

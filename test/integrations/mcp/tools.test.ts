@@ -151,7 +151,7 @@ describe("the tools of a server", () => {
     expect(await list(subject)).toEqual([]);
   });
 
-  it("end when a server repeats its cursor or exceeds the limit", async () => {
+  it("are no longer read once the server repeats its cursor or exceeds the limit", async () => {
     const circle = await upstream({ "tools/list": result({ tools: [{ name: "a" }], nextCursor: "again" }) });
     expect(await list(circle)).toHaveLength(1);
     expect(circle.server.of("tools/list")).toHaveLength(2);

@@ -75,8 +75,8 @@ describe("a cached token", () => {
   });
 });
 
-describe("while a token is requested", () => {
-  it("is still requested for others when one caller aborts", async () => {
+describe("a token request", () => {
+  it("continues for other callers when one caller aborts", async () => {
     const gate = Promise.withResolvers<undefined>();
     const slow: AccessTokenSource = { key: "slow", obtain: () => gate.promise.then(() => source.obtain(never)) };
     const leaving = new AbortController();
@@ -88,7 +88,7 @@ describe("while a token is requested", () => {
     expect(await second).toBe("token 1");
   });
 
-  it("is not cached after a failure, which reaches all waiting callers", async () => {
+  it("caches nothing after a failure, which reaches all waiting callers", async () => {
     let fails = true;
     const moody: AccessTokenSource = {
       key: "moody",

@@ -103,7 +103,7 @@ const ECHO: ToolDefinition = {
 const textOf = ({ content }: CallResult): unknown => content[0]?.["text"];
 
 describe("at the moment of expiry", () => {
-  test("50 calls through two replicas all succeed by one refresh, 20 times out of 20", async () => {
+  test("50 calls through two replicas all succeed with one refresh, 20 times out of 20", async () => {
     const one = await authorized();
     const { upstream, target } = one;
     const integrations = one.replicas.map((tokens) => integrationOf(one, tokens));

@@ -35,7 +35,7 @@ function terms(subject: Subject): Promise<AuthorizationTerms> {
 
 const ELSEWHERE = { token_endpoint: "https://vendor.example/token" };
 
-describe("a login page at another origin than that of its issuer", () => {
+describe("a login page whose origin is not that of its issuer", () => {
   test("is used if that origin names the same token endpoint", async () => {
     const subject = await startWithLoginPage(PAGE, {});
     const { vendor, url, documents } = subject.upstream;

@@ -106,7 +106,7 @@ describe("an upstream with a stated wait", () => {
 });
 
 describe("a rate limit that the contract declares", () => {
-  it("applies before sending: short waits are served, long ones rejected", async () => {
+  it("delays a call for a short wait before sending it, and rejects it for a long wait", async () => {
     const text = contractText(
       {
         "/things": { get: { operationId: "list", ...ok } },

@@ -3,7 +3,7 @@ import { createCallSlots } from "../../../src/runtime/calls/call-slots.ts";
 
 const connection = (accountId: string, id: number) => ({ accountId, id, name: `Connection ${id}` });
 
-test("lets an account have as many calls as remain free, so that another account always can begin one", () => {
+test("lets an account run as many calls as slots remain free, so that another account can always start one", () => {
   const slots = createCallSlots(64, 100, 8);
   for (let call = 0; call < 4; call += 1) expect(slots.take(connection("a", 1))).toBeUndefined();
   expect(slots.take(connection("a", 1))).toContain("has its share");

@@ -21,7 +21,7 @@ function start(times: { idleMs: number; maxMs: number }) {
   return { pause: () => limits.pause?.() ?? (() => undefined), ended };
 }
 
-test("neither limit passes while a call is paused", async () => {
+test("neither time limit expires while a call is paused", async () => {
   const { pause, ended } = start({ idleMs: 1_000, maxMs: 3_000 });
   const resume = pause();
   await vi.advanceTimersByTimeAsync(60_000);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe("tool names within a session", () => {
-  it("are bare while one connection has them, and qualified when several do", async () => {
+  it("are bare while only one connection has them, and qualified when several do", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const a = await world.connect(account, ["echo", "get_a"]);

@@ -12,7 +12,7 @@ afterAll(() => world.close());
 
 const META = ["call_tool", "find_tools"];
 
-/** Names of 120 tools: of fruit to get and vegetables to cook. */
+/** Names of 120 tools, which get fruit or cook vegetables. */
 const MANY = Array.from({ length: 60 }, (_, index) => [`get_fruit_${index}`, `cook_vegetable_${index}`]).flat();
 
 interface Found {

@@ -44,10 +44,13 @@ export const ConnectionEntity = defineEntity({
     wantedScope: p.text().nullable(),
     keepContentsDays: p.smallint().default(0),
     keepContentsSince: p.datetime().nullable(),
-    /** 0: the operator's limit. */
+    /** 0 means the operator's limit. */
     callIdleSeconds: p.integer().default(0),
     callMaxSeconds: p.integer().default(0),
-    /** Null for a connection that was not changed since aliases are stored. Unique in the account under its lock. */
+    /**
+     * Null for a connection that has not changed since aliases were introduced. Unique in the account, whose lock each
+     * writer holds.
+     */
     alias: p.text().nullable(),
   }),
   checks: [

@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** A set of accepted definitions, shared by all connections with equal ones. */
+/** A set of accepted definitions, shared by all connections with equal definitions. */
 export const ToolPinSetEntity = defineEntity({
   name: "ToolPinSet",
   properties: (p) => ({

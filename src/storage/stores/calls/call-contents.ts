@@ -11,7 +11,7 @@ import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { isReadable, selectCalls } from "./call-record-reader.ts";
 
-/** Calls per statement: each may have 128 KiB of contents. */
+/** Maximum number of calls per statement: each may have 128 KiB of contents. */
 const BATCH = 50;
 
 const DAY_MS = 86_400_000;

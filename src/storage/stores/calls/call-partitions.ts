@@ -34,7 +34,7 @@ export function createCallPartitions(pool: pg.Pool, historyDays: number): CallPa
     const { rows } = await runStatement<{ name: string }>(pool, { ...LIST, values: [] });
     const names = rows.map(({ name }) => name);
     const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
-    // Includes yesterday, since calls that are recorded after midnight may have started before it.
+    // Yesterday is included, because calls that are recorded after midnight may have started before it.
     const days = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => new Date(today + (index - 1) * DAY_MS));
     const oldest = nameOf(new Date(now.getTime() - historyDays * DAY_MS));
     return {

@@ -119,7 +119,10 @@ export function createCallRecordReader(orm: Orm): CallRecordReader {
       return { groups, groupCount: rows[0]?.groupCount ?? 0 };
     },
 
-    /** Most accounts used most connections recently, so only the other connections are looked up in the history. */
+    /**
+     * Most accounts have used most of their connections recently, so only the other connections are looked up in the
+     * history.
+     */
     async usageOfConnections(accountId, connectionIds, since) {
       const rows = await withEntities(orm, (em) =>
         tablesOf(em)
@@ -163,7 +166,9 @@ export function createCallRecordReader(orm: Orm): CallRecordReader {
 }
 
 const DAY_MS = 86_400_000;
-/** How many days before the newest requested day each time range of a page's search ends; the last range has no end. */
+/**
+ * How many days before the newest requested day each time range of a page's search ends; the last range is unlimited.
+ */
 const STRETCH_DAYS = [0, 3];
 
 /** A time range of the history that one statement searches. */

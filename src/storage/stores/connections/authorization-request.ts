@@ -61,7 +61,7 @@ export function createAuthorizationStore(deps: { readonly orm: Orm; readonly sea
         return { id, connectionId, wantedScope: wantedScope ?? undefined };
       }),
     async start(accountId, id, begun, lifetimeSeconds) {
-      // Of two concurrent updates of a row, the second waits for the first and then finds the state set.
+      // Of two concurrent updates of a row, the second waits for the first and then sees that the state is set.
       const isWaiting = { accountId, id, stateHash: null, ...isOpen() };
       const { sessionId, stateHash, keyVersion } = begun;
       const expiresAt = raw("now() + make_interval(secs => ?)", [lifetimeSeconds]);

@@ -12,7 +12,7 @@ import { inTransaction, now, type Orm, type Tables, tablesOf, withEntities } fro
 
 const { fresh, retry, recheck } = VERIFICATION_PRIORITIES;
 
-/** Verifications of one account per claim. */
+/** Maximum number of verifications of one account per claim. */
 const PER_ACCOUNT = 8;
 
 /** When a verified key is due again: in 24 hours ± 10%, so that bursts disperse. */
@@ -56,7 +56,7 @@ export async function hastenVerification(orm: Orm, { accountId, id, keyVersion }
   await withEntities(orm, (em) => em.nativeUpdate(VerificationEntity, isWaiting, change));
 }
 
-/** Orders due verifications by account in turn, and omits those that exceed an account's share. */
+/** Orders due verifications by taking turns between accounts, and omits those that exceed an account's share. */
 function takeTurns<Due extends DueVerification>(due: readonly Due[]): readonly Due[] {
   const byAccount = Object.values(Object.groupBy(due, ({ accountId }) => accountId));
   const turns = Array.from({ length: PER_ACCOUNT }, (_, turn) => byAccount.flatMap((own) => own?.[turn] ?? []));

@@ -45,7 +45,7 @@ export function createAdministrationStore(
     await dropRefreshTokens(em, id);
     await revokeGrants(em, id, undefined, enqueueRevocation);
     if ((await em.nativeDelete(AccountEntity, { id, disabledAt: { $ne: null } })) === 0) return "active";
-    // Concurrent writes for the account's connections are either visible now or can no longer commit.
+    // Concurrent writes for the account's connections either are visible now or can no longer commit.
     await em.nativeDelete(CallRecordEntity, { accountId: id });
     await callFunction(em, "set_config", "patchbay.purge", "on", true);
     await em.nativeDelete(AuditEventEntity, { accountId: id });

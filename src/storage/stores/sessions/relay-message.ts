@@ -7,10 +7,10 @@ import { createNotificationFeed, type EventListener } from "../connections/conne
 
 const CHANNEL = "patchbay_relay";
 
-/** Seconds for which an unclaimed message is kept: longer than any sender waits. */
+/** Seconds for which a message that nobody took is kept: longer than any sender waits. */
 const LIFETIME_SECONDS = 60;
 
-/** Messages per read; a reader reads again for more. */
+/** Maximum number of messages per read; a reader reads again if there are more. */
 const MAX_WAITING = 1_000;
 
 /** Announces, on commit, the message of each row that a statement returns. */

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import { type Orm, tablesOf, withEntities } from "../../orm.ts";
 
 /**
- * Longer than any replica remembers a stored row (`createDefinitionStore`), so that no row is deleted just before a
- * connection refers to it.
+ * Longer than any replica remembers that it stored a row (`createDefinitionStore`), so that no row is deleted just
+ * before a connection refers to it.
  */
 const LONG_UNUSED = sql<Date>`now() - interval '1 day'`;
 

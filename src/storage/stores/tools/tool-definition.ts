@@ -34,7 +34,7 @@ export async function keepDefinitions(em: EntityManager, kept: readonly Definiti
       .execute();
 }
 
-/** Rows per statement; each uses three parameters. */
+/** Maximum number of rows per statement; each row uses three parameters. */
 const BATCH = 1_000;
 
 /** The only place that converts stored text back to a definition. */

@@ -4,7 +4,7 @@ import type { ToolNames } from "../../../connections/tools/tool-list-store.ts";
 import type { Database } from "../../database.ts";
 import { addToolNames, findToolNames } from "../../statements/tool-list.ts";
 
-/** Names cached in memory, some tens of bytes each. */
+/** Maximum number of names cached in memory; each takes some tens of bytes. */
 const MAX_NAMES = 200_000;
 
 /** Interned tool names in PostgreSQL. The id of a name never changes, so the cache never becomes stale. */
