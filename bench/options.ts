@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 export interface BenchOptions {
   /** Names, or prefixes of names, of the measurements; empty for all. */
   readonly only: readonly string[];
-  /** Of one run. */
+  /** The duration of one run, in seconds. */
   readonly seconds: number;
   readonly rounds: number;
   readonly connections: number;

@@ -35,12 +35,12 @@ describe("parseJson and printJson", () => {
     );
   });
 
-  test("strings that look like structure are no structure", () => {
+  test("brackets, quotes and commas inside strings do not count as structure", () => {
     const text = JSON.stringify({ 'a"{[\\': '}]{"a":1,"a":2', b: ["[".repeat(100), '\\"'] });
     expect(printJson(parseJson(text, LIMITS))).toBe(text);
   });
 
-  test("depth is counted, brackets side by side are not depth", () => {
+  test("counts nested brackets as depth, but not brackets side by side", () => {
     expect(() => parseJson("[".repeat(33) + "]".repeat(33), LIMITS)).toThrow("deeper than 32");
     expect(parseJson("[".repeat(32) + "]".repeat(32), LIMITS)).toBeDefined();
     expect(parseJson(`[${"[],".repeat(100)}{}]`, LIMITS)).toHaveLength(101);
@@ -56,19 +56,19 @@ describe("parseJson and printJson", () => {
     }
   });
 
-  test("a doubled key is refused where asked, in the same object alone", () => {
+  test("rejects a duplicate key within one object if requested", () => {
     expect(() => parseJson('{"a":1,"\\u0061":2}', LIMITS)).toThrow('"a" is given twice');
     expect(parseJson('{"a":1,"a":2}', { maxDepth: 32 })).toEqual({ a: 2 });
     expect(parseJson('{"a":{"a":1},"b":[{"a":1},{"a":"a"}]}', LIMITS)).toBeDefined();
   });
 
-  test("an exact number is no object", () => {
+  test("an exact number is not an object", () => {
     expect(isJsonObject(parseJson("12345678901234567890", LIMITS))).toBe(false);
   });
 });
 
 describe("roundNumbers", () => {
-  test("rounds exact numbers and leaves the value alone where there are none", () => {
+  test("rounds exact numbers, and does not change a value without them", () => {
     const exact = parseJson('{"a":[12345678901234567890,{"b":1e400}],"c":"x"}', LIMITS);
     expect(roundNumbers(exact)).toEqual({ a: [12345678901234567000, { b: Infinity }], c: "x" });
     const plain: JsonValue = { a: [1, { b: null }] };

@@ -30,7 +30,7 @@ export type Job =
       readonly connections: number;
       readonly seconds: number;
     }
-  /** Sends at a fixed rate whatever comes back, over as many connections as it takes up to `connections`. */
+  /** Sends at a fixed rate regardless of the responses, over as many connections as needed, up to `connections`. */
   | {
       readonly kind: "open-http1";
       readonly url: string;

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts
 /** The values of `${name}` in cases. */
 export type Variables = Map<string, JsonValue>;
 
-/** REST writes three digits of a second always; protobuf's own JSON omits them for a whole second. */
+/** REST always writes three fractional digits of a second; protobuf's own JSON omits them for a whole second. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/;
 
 /** Replaces variables. A string that is only a variable becomes its typed value; `${name*255}` repeats a text. */

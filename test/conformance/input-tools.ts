@@ -1,6 +1,6 @@
 import type { InputRequests, Tool } from "@modelcontextprotocol/server";
 
-/** What a call has of its client. */
+/** What a call knows about its client. */
 export interface InputContext {
   /** The answers by key; undefined for the first request. */
   readonly responses: Record<string, unknown> | undefined;
@@ -36,7 +36,7 @@ const sample = (text: string): InputRequests[string] => ({
 });
 const ROOTS: InputRequests[string] = { method: "roots/list", params: {} };
 
-/** Asks the requests until the client has answered each of them. */
+/** Sends the requests until the client has answered each of them. */
 const once =
   (requests: InputRequests, state?: string) =>
   ({ responses, state: sent }: InputContext): InputStep => {

@@ -58,7 +58,7 @@ describe("an allow-list entry", () => {
     "a b:80",
     "*:80/x",
     "",
-  ])("must be host:port, and %j is none", (entry) => {
+  ])("must be host:port, which %j is not", (entry) => {
     expect(() => checkDestination("https://example.com/", [entry])).toThrow(
       `OUTBOUND_ALLOW: "${entry}" is not host:port`,
     );

@@ -82,7 +82,7 @@ describe("no connection is opened to a name that resolves to a forbidden address
     forbidden.close();
   });
 
-  it("and one is closed if the connected peer differs from the looked-up address", async () => {
+  it("and a connection is closed if its peer differs from the looked-up address", async () => {
     // Pre-shared keys avoid the need for a certificate.
     const psk = Buffer.from("d731ef57be09e5204f0b205b60627028", "hex");
     const common = { ciphers: "PSK", maxVersion: "TLSv1.2" } as const;

@@ -22,19 +22,19 @@ def fit_the_catalog(case, body):
     else:
         case.path_parameters["server_type"] = "mcp"
     body["configuration"] = {"url": UPSTREAM}
-    # How a server authenticates is its own to say.
+    # The server decides how it authenticates, so the request must not.
     body.pop("auth_method", None)
 
 
 def mean_one_connection(case, body):
-    """The body says the number of the path again; only the integration knows which keys and tools a connection has."""
+    """The body repeats the id of the path; only the integration knows which keys and tools a connection has."""
     if body.get("connection_id") is not None:
         body["connection_id"] = case.path_parameters["server_id"]
     if body.get("config"):
         body["config"] = {}
     if body.get("disabled_tools"):
         body["disabled_tools"] = []
-    # An MCP server of no key has none to replace.
+    # An MCP server without a key has no key to replace.
     body.pop("api_key", None)
 
 
@@ -90,7 +90,7 @@ BODIES = {
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # The run does not end its own token.
+    # The run must not revoke its own token.
     if (case.path_parameters or {}).get("token_id") == OWN_TOKEN:
         case.path_parameters["token_id"] = "pat_" + "0" * 32
     if case.meta is None or not case.meta.generation.mode.is_positive:

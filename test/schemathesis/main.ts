@@ -56,7 +56,7 @@ function skip(why: string): number {
   return SKIPPED;
 }
 
-/** A fresh service for every seed, so that the seed alone decides. */
+/** A fresh service for every seed, so that only the seed decides the outcome. */
 async function passes(command: string, seed: string): Promise<boolean> {
   const upstream = await startUpstream();
   const env = {

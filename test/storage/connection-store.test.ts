@@ -317,7 +317,7 @@ describe("aliases", () => {
     expect(other.alias).toBe("people");
   });
 
-  it("lets one of two connections that ask for an alias at once have it", async () => {
+  it("gives an alias to only one of two connections that ask for it at once", async () => {
     const [one, two] = [await store.create(fresh(), OPERATOR), await store.create(fresh(), OPERATOR)];
     const outcomes = await Promise.allSettled([withAlias(one, "work"), withAlias(two, "work")]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -325,7 +325,7 @@ describe("aliases", () => {
     expect(listed.filter(({ alias }) => alias === "work")).toHaveLength(1);
   });
 
-  it("computes the alias of a row from before aliases, and stores it with the next update", async () => {
+  it("computes the alias of a row that was stored before aliases existed, and stores it with the next update", async () => {
     const { id } = await store.create(fresh(), OPERATOR);
     await database.pool.query("update connection set alias = null where id = $1", [id]);
     const before = await store.find("acc_a", id);

@@ -41,7 +41,7 @@ test("rejects a replica with other master keys with one line", async () => {
   );
 });
 
-test("a newer master key is added to the old one, and a replica without it is rejected from then on", async () => {
+test("a newer master key is added to the old one, and a replica without the newer key is rejected from then on", async () => {
   const { pepper } = await openInstallation(database, createSealer([first]));
   const both = createSealer([second, first]);
   expect((await openInstallation(database, both)).pepper).toEqual(pepper);

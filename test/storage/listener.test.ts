@@ -70,7 +70,7 @@ test("a dropped connection reconnects, reports it and receives messages again", 
   await vi.waitFor(() => expect(heard).toEqual(["again"]), WAIT);
 });
 
-test("it is healthy only after every resume callback succeeded, and retries a failed one", async () => {
+test("a listener is healthy only after every resume callback succeeded, and retries a failed one", async () => {
   let refusals = 2;
   await vi.waitFor(() => expect(listener.isHealthy()).toBe(true), WAIT);
   listener.onReconnect(async () => {
@@ -87,7 +87,7 @@ test("it is healthy only after every resume callback succeeded, and retries a fa
   expect(refusals).toBe(0);
 });
 
-test("without a database it is unhealthy and can be closed", async () => {
+test("a listener without a database is unhealthy and can be closed", async () => {
   const lost = createListener({ url: "postgres://nobody:x@127.0.0.1:1/none", log: pino({ level: "silent" }) });
   await lost.listen("first", () => expect.unreachable());
   expect(lost.isHealthy()).toBe(false);

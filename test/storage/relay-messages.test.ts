@@ -55,7 +55,7 @@ test("delivers a message to a receiver on another replica and deletes it", async
   expect(await countRows()).toBe(0);
 });
 
-test("announces the name of a message alone, and stores its text encrypted", async () => {
+test("announces only the name of a message, and stores its text encrypted", async () => {
   const here = await createReplica();
   const watching = createListener({ url: testDatabase.url, log });
   listeners.push(watching);

@@ -24,7 +24,7 @@ export interface Balancer {
   /** For HTTP/2 without TLS. */
   readonly h2Url: string;
   add(replicaUrl: string): void;
-  /** Sends no further request to a replica, and resolves when the running ones have ended, streams of events aside. */
+  /** Sends no further request to a replica, and resolves when the running ones have ended, except event streams. */
   drain(replicaUrl: string): Promise<void>;
   /** The replicas that receive requests. */
   healthy(): readonly string[];

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Speaks gRPC by reflection alone: buf curl has nothing of ours but the address.
+# Uses gRPC only through server reflection: buf curl gets nothing from the project except the address.
 # PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (an MCP server) in the environment.
 set -euo pipefail
 token=$(curl -sSf -u "$CLIENT_ID:$CLIENT_SECRET" "$PATCHBAY_URL/oauth2/token" -d grant_type=client_credentials | jq -r .access_token)
@@ -18,7 +18,7 @@ echo "created: $(jq -r .name <<<"$created")"
 echo "connections: $(ask '{}' ListConnections | jq '.data | length')"
 id=$(jq -r .server_id <<<"$created")
 refused=$(ask "{\"server_id\": \"$id\", \"access_type\": \"everything\"}" UpdateConnection 2>&1 || true)
-# Over gRPC buf shows the details as they came: in base64, without its padding.
+# Over gRPC, buf prints the details as received: base64 without padding.
 details=$(jq -r '.details[].value' <<<"$refused" | while read -r value; do
   { base64 -d <<<"$value" 2>/dev/null || true; } | tr -cd '[:print:]'
 done)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Speaks gRPC by reflection alone: grpcurl has nothing of ours but the address.
+# Uses gRPC only through server reflection: grpcurl gets nothing from the project except the address.
 # PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (an MCP server) in the environment.
 set -euo pipefail
 address="${PATCHBAY_URL#http://}"

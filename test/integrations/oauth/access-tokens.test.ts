@@ -63,7 +63,7 @@ describe("a cached token", () => {
     expect(new Set(await Promise.all(Array.from({ length: 10 }, () => current())))).toEqual(new Set(["token 1"]));
     const renewed = Array.from({ length: 10 }, () => tokens.renewed(target(), source, "token 1", never));
     expect(new Set(await Promise.all(renewed))).toEqual(new Set(["token 2"]));
-    // Was rejected before the others received a new token.
+    // This call was rejected before the other callers received a new token.
     expect(await tokens.renewed(target(), source, "token 1", never)).toBe("token 2");
     expect(asked).toBe(2);
   });
