@@ -292,6 +292,33 @@ describe("the stream of a session", () => {
     expect((await wireTo(0, "/sse", pat).send({ path, body: request(1, "ping") })).status).toBe(401);
   });
 
+  test("lives as long as the newest token of its client", async () => {
+    const expiring = await accounts.forge(account, { exp: Math.floor(Date.now() / 1_000) + 4 });
+    const newer = await accounts.forge(account, {});
+    const { stream, path } = await openStream(wireTo(0, "/sse", expiring));
+    const { stream: control } = await openStream(wireTo(0, "/sse", expiring));
+    await wireTo(1, "/sse", newer).send({ path, body: request(1, "ping") });
+    await answerTo(stream, 1);
+    await control.ended;
+    expect((await wireTo(0, "/sse", expiring).send({ path, body: request(2, "ping") })).status).toBe(401);
+    await wireTo(0, "/sse", newer).send({ path, body: request(3, "ping") });
+    await answerTo(stream, 3);
+  });
+
+  test("serves each message with the scopes of its own token", async () => {
+    const { stream, path } = await openStream(wireTo(0, "/sse", await accounts.forge(account, {})));
+    const reader = await accounts.forge(account, { scopes: ["mcp.read"] });
+    const listed = async (id: number, index: number, own: string): Promise<unknown> => {
+      await wireTo(index, "/sse", own).send({ path, body: request(id, "tools/list") });
+      return ((await answerTo(stream, id))["result"] as { tools: unknown[] }).tools.length;
+    };
+    expect(await listed(1, 0, reader)).toBe(0);
+    expect(await listed(2, 1, reader)).toBe(0);
+    expect(await listed(3, 1, await accounts.forge(account, {}))).toBeGreaterThan(0);
+    await wireTo(1, "/sse", reader).send({ path, body: request(4, "tools/call", { name: "look_up" }) });
+    expect(await answerTo(stream, 4)).toHaveProperty("error");
+  });
+
   test("ends when the connection of its address is deleted", async () => {
     const id = await connect(sse.url);
     const { stream } = await openStream(wireTo(1, `/sse/${id}`));
