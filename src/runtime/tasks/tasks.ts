@@ -77,11 +77,17 @@ export function createTasks({ store, views, upstreamTasks, attended, links, log 
     }
   }
 
-  /** Sends a message to the replica that follows a task. */
-  async function tell(principal: Principal, address: string, message: TaskMessage, signal: AbortSignal): Promise<void> {
-    const isTaken = await attended.send(principal.accountId, address, message, signal);
-    if (!isTaken)
-      throw new DomainError("unavailable", "The task has ended, or the server that followed it has stopped.");
+  /** Sends a message to the replica that follows a task. Does nothing if the task has ended meanwhile. */
+  async function tell(
+    principal: Principal,
+    task: StoredTask,
+    message: TaskMessage,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { id, address = "" } = task;
+    if (await attended.send(principal.accountId, address, message, signal)) return;
+    const now = await store.find(ownerOf(principal), id);
+    if (now?.hasEnded !== true) throw new DomainError("unavailable", "The server that followed the task has stopped.");
   }
 
   /** The replica that followed the task has died, and with it the upstream's session. */
@@ -145,14 +151,14 @@ export function createTasks({ store, views, upstreamTasks, attended, links, log 
     async update(principal, id, inputResponses, options) {
       const { task, connection } = await require(principal, id);
       if (task.hasEnded) return;
-      if (task.address !== undefined) return tell(principal, task.address, { inputResponses }, options.signal);
+      if (task.address !== undefined) return tell(principal, task, { inputResponses }, options.signal);
       await upstreamTasks.ask(connection, { method: "tasks/update", taskId: task.upstreamId, inputResponses }, options);
     },
 
     async cancel(principal, id, options) {
       const { task, connection } = await require(principal, id);
       if (task.hasEnded) return;
-      if (task.address !== undefined) return tell(principal, task.address, { cancel: true }, options.signal);
+      if (task.address !== undefined) return tell(principal, task, { cancel: true }, options.signal);
       await upstreamTasks.ask(connection, { method: "tasks/cancel", taskId: task.upstreamId }, options);
     },
   };

@@ -30,8 +30,9 @@ export async function acceptTasks(
   if (!declaresAll(capabilities, TASKS_CAPABILITY)) throw tasksNotDeclared();
   const all = [...new Set(wanted.filter((id) => typeof id === "string"))];
   if (all.length > MAX_TASK_IDS) throw invalidParams(`At most ${MAX_TASK_IDS} tasks can be subscribed to.`);
-  const known = await Promise.all(all.map(async (id) => ((await tasks.has(principal, id)) ? [id] : [])));
-  const ids = known.flat();
+  const ids: string[] = [];
+  // One after the other, so that a request takes one connection of the database pool at a time.
+  for (const id of all) if (await tasks.has(principal, id)) ids.push(id);
   if (ids.length === 0) return { accepted: {}, follow: undefined };
   const stateful = { principal, method: "tasks/get", params: {} };
   const client = createModernClient(stateful, capabilities, { responses: undefined, state: undefined }, () =>
