@@ -5647,7 +5647,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or is limited to some connections. */
+            /** @description The token lacks the scope, is limited to some connections, or belongs to a client under a grant. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -5709,7 +5709,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or is limited to some connections. */
+            /** @description The token lacks the scope, is limited to some connections, or belongs to a client under a grant. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -5845,7 +5845,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or is limited to some connections. */
+            /** @description The token lacks the scope, is limited to some connections, or belongs to a client under a grant. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];

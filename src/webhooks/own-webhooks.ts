@@ -1,7 +1,7 @@
 import { DomainError } from "../domain-error.ts";
 import { type Caller, toActor } from "../identity/actor.ts";
 import { checkGrace } from "../identity/grace.ts";
-import { type Principal, reachesAll } from "../identity/principal.ts";
+import { mayCreateCredentials, type Principal, reachesAll } from "../identity/principal.ts";
 import { randomId } from "../identity/random.ts";
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 import { type CheckReceiver, checkEventTypes, checkWebhookName, checkWebhookUrl } from "./check-webhook.ts";
@@ -31,7 +31,8 @@ export interface WebhookWithSecret {
 
 /**
  * Use cases for the webhooks of the caller's account. Throws `not_found` for a webhook that is missing or of another
- * account, and `forbidden` for a token limited to some connections, because events tell of all connections.
+ * account, and `forbidden` for a token limited to some connections, because events tell of all connections. A client under
+ * a grant cannot create or change a webhook, which would outlive the grant.
  */
 export interface OwnWebhooks {
   create(caller: Caller, draft: WebhookDraft): Promise<WebhookWithSecret>;
@@ -62,7 +63,7 @@ export function createOwnWebhooks({
 
   return {
     async create(caller, draft) {
-      requireReach(caller, "create webhooks");
+      requireOwnToken(caller, "create webhooks");
       const { accountId } = caller;
       const name = checkWebhookName(draft.name ?? "");
       const eventTypes = checkEventTypes(draft.eventTypes);
@@ -85,7 +86,7 @@ export function createOwnWebhooks({
     get,
 
     async update(caller, id, change) {
-      requireReach(caller, "update this webhook");
+      requireOwnToken(caller, "update this webhook");
       const checked = {
         name: change.name === undefined ? undefined : checkWebhookName(change.name),
         eventTypes: change.eventTypes === undefined ? undefined : checkEventTypes(change.eventTypes),
@@ -100,7 +101,7 @@ export function createOwnWebhooks({
     },
 
     async rotateSecret(caller, id, graceSeconds) {
-      requireReach(caller, "rotate the secret of this webhook");
+      requireOwnToken(caller, "rotate the secret of this webhook");
       const grace = checkGrace(graceSeconds);
       const secret = randomWebhookSecret();
       const rotated = await store.rotateSecret(caller.accountId, id, secret, grace, toActor(caller));
@@ -117,6 +118,12 @@ export function createOwnWebhooks({
 /** Throws `forbidden` for a token limited to some connections. */
 export function requireReach(principal: Principal, what: string): void {
   if (!reachesAll(principal)) throw new DomainError("forbidden", `You do not have permission to ${what}.`);
+}
+
+/** Also throws `forbidden` for a client under a grant. */
+function requireOwnToken(principal: Principal, what: string): void {
+  requireReach(principal, what);
+  if (!mayCreateCredentials(principal)) throw new DomainError("forbidden", `You do not have permission to ${what}.`);
 }
 
 function existing(webhook: Webhook | undefined, id: string): Webhook {

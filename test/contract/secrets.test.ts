@@ -205,6 +205,13 @@ test("sends secrets through raw bodies, headers and the token endpoint", async (
   canaries.set("an access token", accessToken);
   canaries.set("a personal access token", token);
   await send("/api/v1/mcp-servers", ["authorization", `Bearer ${accessToken}`, ...json], "{}");
+  const hook = { url: upstream.url, event_types: ["connection.created"] };
+  const created = await createProtocolClient("rest", service.url).call("CreateWebhook", { token, input: hook });
+  const { data: webhook, secret } = created.body as { data: { id: string }; secret: string };
+  canaries.set("the secret of a webhook", secret.slice("whsec_".length));
+  const { body: listed } = await createProtocolClient("rest", service.url).call("ListWebhooks", { token });
+  answers.push(JSON.stringify(listed));
+  await send(`/api/v1/webhooks/${webhook.id}/rotate-secret?grace_seconds=-1`, bearer, "");
   const { password } = await service.command("account", "create", "--email", "canary@example.com");
   canaries.set("the password of an account", String(password));
   canaries.set("the master key", String(service.env["PATCHBAY_KEYS"]).replace(/^\d+:/, ""));

@@ -230,13 +230,22 @@ test("a client under a grant cannot create or change credentials, which would ou
     input: { scopes: ["mcp.write"] },
   });
   const own = Object(body) as { data: { client_id: string } };
+  const hook = { url: "https://hooks.invalid/", event_types: ["connection.created"] };
+  const created = await createProtocolClient("rest", service.url).call("CreateWebhook", {
+    token: owner.token,
+    input: hook,
+  });
+  const hooked = Object(created.body) as { data: { id: string } };
   const tries = [
     await statusOf("POST", "/api/v1/personal-access-tokens", token, { name: "kept", scopes: ["mcp.write"] }),
     await statusOf("POST", "/api/v1/oauth-clients", token, { name: "kept", scopes: ["mcp.write"] }),
     await statusOf("POST", `/api/v1/oauth-clients/${own.data.client_id}/rotate-secret`, token, {}),
     await statusOf("PUT", `/api/v1/mcp-servers/${first}`, token, secret),
+    await statusOf("POST", "/api/v1/webhooks", token, hook),
+    await statusOf("PUT", `/api/v1/webhooks/${hooked.data.id}`, token, { url: "https://hooks.invalid/other" }),
+    await statusOf("POST", `/api/v1/webhooks/${hooked.data.id}/rotate-secret`, token, {}),
   ];
-  expect(tries).toEqual([403, 403, 403, 403]);
+  expect(tries).toEqual([403, 403, 403, 403, 403, 403, 403]);
 });
 
 test("a token that can only read tools cannot use the management API", async () => {
