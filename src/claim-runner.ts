@@ -8,7 +8,10 @@ export interface AccountClaim {
 
 /** A kind of work, in order of priority. */
 export interface ClaimSource<Claim> {
-  /** The running claims below which one of this kind may start. Lower priorities leave slots free for higher ones. */
+  /**
+   * The number of running claims below which another one of this kind may start. Lower priorities leave slots free for
+   * higher ones.
+   */
   readonly slots: number;
   /** Claims at most `limit` due pieces of work, a few per account and none of `busy` accounts. */
   claim(limit: number, busy: readonly string[]): Promise<readonly Claim[]>;
@@ -18,12 +21,12 @@ export interface ClaimRunnerDeps<Claim> {
   readonly sources: readonly ClaimSource<Claim>[];
   /** An account with this many running claims gets no further slots. */
   readonly busyAccount: number;
-  /** Lifetime of a claim in seconds; it is renewed before. */
+  /** Lifetime of a claim in seconds; the runner renews it before it expires. */
   readonly claimSeconds: number;
   renew(claims: readonly Claim[]): Promise<void>;
   /** Must not throw, and should end soon after the signal aborts. */
   run(claim: Claim, signal: AbortSignal): Promise<void>;
-  /** The work for log lines, in the plural. */
+  /** The name of the work in log lines, in the plural. */
   readonly what: string;
   readonly log: Logger;
 }

@@ -59,7 +59,7 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
   });
   await deps.workOnBackfills();
   await deps.renewHistory().catch((error: unknown) => {
-    // Calls are stored anyway, and the sweep moves them to their partitions later.
+    // Calls without a partition are stored anyway, and the sweep moves them later.
     deps.log.warn({ err: error }, "the history's partitions could not be created; retrying");
   });
   const { verifications: queue, verify, log } = deps;
@@ -70,7 +70,7 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
     if (!deps.webhooks.outbox.isQuiet(accountId)) deliveries.wake();
   });
   const stopSweep = repeat(() => runSteps(sweepSteps(deps), log));
-  // Separate, so that a slow address does not delay the other steps.
+  // Run separately, so that a slow address does not delay the other steps.
   const { refreshDocuments, purgeDefinitions } = deps;
   const stopRefresh = repeat(() => runSteps({ refreshDocuments, purgeDefinitions }, log));
   return () => {

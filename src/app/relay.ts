@@ -8,7 +8,7 @@ import { createStateSealer } from "../storage/state-sealer.ts";
 import { createRelayFeed, createRelayStore } from "../storage/stores/sessions/relay-message.ts";
 import type { Foundation } from "./foundation.ts";
 
-/** What relays requests of upstreams to clients. */
+/** The parts that relay requests of upstreams to clients. */
 export interface RelayParts {
   readonly requestStates: RequestStates;
   readonly parkedCalls: ParkedCalls;

@@ -17,7 +17,7 @@ import { createOwnWebhooks, type OwnWebhooks } from "../webhooks/own-webhooks.ts
 import { createQuietAccounts } from "../webhooks/quiet-accounts.ts";
 import type { Foundation } from "./foundation.ts";
 
-/** Sockets to one receiver, which the endpoints of several accounts may share. */
+/** Maximum number of sockets to one receiver, which the endpoints of several accounts may share. */
 const RECEIVER_CONNECTIONS = 16;
 
 export interface Webhooks {
@@ -34,7 +34,7 @@ export async function composeWebhooks(
   log: Logger,
 ): Promise<Webhooks> {
   const quiet = createQuietAccounts(await createWebhookFeed(listener));
-  // Its own sockets, so that slow receivers take none from upstreams.
+  // Webhooks use separate sockets, so that slow receivers take none from upstreams.
   const dispatcher = createGuardedDispatcher({
     allow,
     connectionsPerOrigin: RECEIVER_CONNECTIONS,

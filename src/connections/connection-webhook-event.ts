@@ -1,17 +1,17 @@
 import type { WebhookEvent, WebhookEventType } from "../webhooks/webhook-event.ts";
 import { type Connection, connectionStatus } from "./connection.ts";
 
-/** The event that tells of a new connection. */
+/** The event for a new connection. */
 export function connectionCreated(connection: Connection): WebhookEvent {
   return toEvent("connection.created", connection);
 }
 
-/** The event that tells of a deleted connection, with its last state. */
+/** The event for a deleted connection, with its last state. */
 export function connectionDeleted(connection: Connection): WebhookEvent {
   return toEvent("connection.deleted", connection);
 }
 
-/** The event that tells of a change, or undefined if it is none that webhooks hear of. */
+/** The event for a change, or undefined for a change that webhooks are not notified of. */
 export function connectionChanged(before: Connection, after: Connection): WebhookEvent | undefined {
   const type = typeOfChange(before, after);
   return type && toEvent(type, after);

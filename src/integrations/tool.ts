@@ -7,11 +7,11 @@ export const LIST_TTL_MS = 30_000;
 
 /** MCP's tool hints, where the integration states them. */
 export interface ToolHints {
-  /** Whether it may change or delete existing data. */
+  /** Whether the tool may change or delete existing data. */
   readonly destructive?: boolean;
   /** Whether repeating a call with the same arguments has no further effect. */
   readonly idempotent?: boolean;
-  /** Whether it reaches beyond the product, like a web search. */
+  /** Whether the tool reaches beyond the product, like a web search. */
   readonly openWorld?: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface ToolDefinition {
    * owner must accept. Absent when only a release can change the tool.
    */
   readonly digest?: string;
-  /** How it is sent, such as `POST /orders`, for the owner's review. */
+  /** How a call is sent, such as `POST /orders`, for the owner's review. */
   readonly request?: string;
   /** Further MCP fields of the upstream's list (`title`, `icons`, `annotations`, `_meta`), for MCP clients only. */
   readonly listed?: JsonObject;

@@ -16,7 +16,7 @@ export interface UpstreamAnswer {
 }
 
 export type ExchangeFailure =
-  /** `status`: the answer's, where it had started. */
+  /** `status`: the status of the answer, if it had started. */
   | { readonly kind: "too_large"; readonly status?: number }
   | { readonly kind: "timeout" }
   /** `afterStart`: the answer had started. */

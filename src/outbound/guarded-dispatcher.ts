@@ -15,9 +15,9 @@ export interface GuardedDispatcherOptions {
   readonly headersTimeoutMs?: number;
   /** Time between two chunks of a body. */
   readonly bodyIdleMs?: number;
-  /** Sockets per origin. */
+  /** Maximum number of sockets per origin. */
   readonly connectionsPerOrigin?: number;
-  /** Origins with an open or connecting socket. */
+  /** Maximum number of origins with an open or connecting socket. */
   readonly maxOrigins?: number;
   /** The largest response in bytes, -1 for no limit; callers set lower limits. */
   readonly maxResponseBytes?: number;

@@ -4,7 +4,7 @@ import { type ExchangeFailure, sendToUpstream } from "../integrations/upstream-e
 import type { AttemptResult } from "../webhooks/delivery-queue.ts";
 import type { SendWebhook } from "../webhooks/deliver-due.ts";
 
-/** The most that is read of a receiver's answer. */
+/** Maximum number of bytes that are read of a receiver's response. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** How long an attempt may take, from the first byte sent to the last received. */

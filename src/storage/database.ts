@@ -39,7 +39,7 @@ export interface DatabaseOptions {
 /** PostgreSQL's type `int8`. */
 const INT8_OID = 20;
 
-/** More connections make the batches smaller; fewer make more queries wait for one slow server process. */
+/** With more connections, batches are smaller; with fewer, more queries wait for one slow server process. */
 const READ_CONNECTIONS = 6;
 
 const MAINTENANCE_CONNECTIONS = 4;

@@ -86,8 +86,8 @@ export async function openInstallation({ orm }: Pick<Database, "orm">, sealer: S
 }
 
 /**
- * Requires no key but the newest from now on, if nothing is sealed under another; returns how many secrets are. For a
- * transaction.
+ * From now on, requires only the newest key, if nothing is sealed under another one. Returns how many secrets are
+ * sealed under others. For use in a transaction.
  */
 export async function forgetOtherKeys(tables: Kysely<SealedTables>, sealer: Sealer): Promise<number> {
   await tables.selectFrom("installation").select("id").forUpdate().execute();
@@ -100,7 +100,7 @@ export async function forgetOtherKeys(tables: Kysely<SealedTables>, sealer: Seal
   return remaining;
 }
 
-/** How many secrets there are under each of the master keys that are not among those held, by version. */
+/** Counts the secrets under each master key that is not in `versions`. */
 async function countSealedOutside(tables: Kysely<SealedTables>, versions: readonly number[]) {
   const counts = new Map<number, number>();
   for (const column of SEALED_COLUMNS) {
@@ -109,7 +109,7 @@ async function countSealedOutside(tables: Kysely<SealedTables>, versions: readon
       .groupBy(versionOf(column))
       .execute();
     for (const { version, count } of rows) {
-      // A value without a whole header is under no key; it fails where it is opened.
+      // A value without a whole header counts for no key; opening it fails.
       if (version.length < 4) continue;
       const number = version.readUInt32BE(0);
       counts.set(number, (counts.get(number) ?? 0) + count);

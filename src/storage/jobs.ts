@@ -56,7 +56,7 @@ const SCHEMA_LOCK = 0x6a6f6273;
 const POLL_SECONDS = 2;
 /** Interval of maintenance, which one replica runs for all. */
 const SUPERVISE_SECONDS = 2;
-/** A running job without a heartbeat for this long is given to another replica. */
+/** A job whose worker sends no heartbeat for this long is given to another replica. */
 const HEARTBEAT_SECONDS = 3;
 const HEARTBEAT_REFRESH_SECONDS = 1;
 const DAY_SECONDS = 86_400;
@@ -68,7 +68,7 @@ function asDatabase(runner: StatementRunner): Db {
 
 /**
  * Creates jobs in the database's own queue (pg-boss). With a listener, workers wake as soon as a job is committed;
- * polling every 2 seconds finds retries and jobs whose notification was lost.
+ * every 2 seconds, they poll for retries and for jobs whose notification was lost.
  */
 export function createJobs(options: {
   readonly pool: pg.Pool;

@@ -115,7 +115,8 @@ export function createListener(options: { readonly url: string; readonly log: Lo
         return;
       }
       hearers.set(channel, [hear]);
-      // Without a connection, the next connect subscribes. If this fails, the connection is lost and the same happens.
+      // Without a connection, the next connect subscribes. If the statement fails, the connection is lost and the same
+      // happens.
       await client?.query(`listen ${client.escapeIdentifier(channel)}`).catch(ignoreError);
     },
     onReconnect(resume) {

@@ -12,7 +12,7 @@ import { translateDatabaseError } from "./storage-error.ts";
 /** The advisory lock of the replica that migrates. Never changes, because older versions take the same one. */
 const MIGRATION_LOCK = 0x70617463;
 
-/** Loads the files only when one of them has to run. */
+/** Loads the files only when one of the migrations has to run. */
 const OWN_MIGRATIONS: MigrationSource = {
   names: MIGRATION_NAMES,
   load: async () => (await import("./migrations/index.ts")).loadMigrations(),
@@ -43,11 +43,11 @@ export async function migrate(
   client.on("error", ignoreError);
   try {
     await client.connect();
-    // A limit that the operator set for requests must not interrupt the build of an index.
+    // A limit that the operator set for requests must not interrupt building an index.
     await client.query("set statement_timeout = 0");
     const pending = () => pendingMigrations(client, source.names);
     if ((await pending()).length === 0) return [];
-    // Loaded only now: most starts find nothing to do.
+    // Loaded late, because most starts have no migration to run.
     const { runPending } = await import("./run-migrations.ts");
     return await runPending({
       client,

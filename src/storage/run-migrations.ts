@@ -15,20 +15,20 @@ import { errorCode } from "./storage-error.ts";
  */
 const LOCK_TIMEOUT_MS = 1_000;
 
-/** Attempts to get the locks of one migration; with their pauses they take about five minutes. */
+/** Maximum number of attempts to get the locks of one migration; with their pauses, they take about five minutes. */
 const MAX_ATTEMPTS = 30;
 const MAX_PAUSE_MS = 10_000;
 
 /** A lock was not available in time, or the migration was the victim of a deadlock. */
 const LOCK_FAILURES: ReadonlySet<string | undefined> = new Set(["55P03", "40P01"]);
 
-/** Migrations in the order of running. */
+/** The migrations in the order in which they run. */
 export interface MigrationSource {
   readonly names: readonly string[];
   load(): Promise<readonly { readonly name: string; readonly class: Constructor<Migration> }[]>;
 }
 
-/** The session that migrates. */
+/** The database session that runs the migrations. */
 export interface MigrationRun {
   readonly client: pg.Client;
   readonly log: Logger;
@@ -82,10 +82,10 @@ async function runOne(orm: Orm, migrator: Migrator, run: MigrationRun, name: str
   if (known === undefined) throw new Error(`the migration ${name} has no file`);
   const migration = new known.class(orm.em.getDriver(), orm.config);
   const isTransactional = migration.isTransactional();
-  // Building an index concurrently waits for old transactions, but delays nobody.
+  // Building an index concurrently waits for old transactions but does not delay other statements.
   await client.query(`set lock_timeout = ${isTransactional ? LOCK_TIMEOUT_MS : 0}`);
   if (!isTransactional) await dropInvalidIndexes(client, migration);
-  // Also makes an upgrade that skips a version possible: there, no replica has worked on the backfills.
+  // This also allows an upgrade that skips a version, in which no replica has run the backfills.
   if (requiredBy(name) !== undefined) await finishBackfills(orm);
   const startedAt = performance.now();
   await migrator.up({ migrations: [name] });

@@ -79,10 +79,10 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   },
 ];
 
-/** The tables by name alone: one statement serves all sealed columns. */
+/** The tables by name only: one statement serves all sealed columns. */
 export type SealedTables = Record<string, Record<string, unknown>>;
 
-/** The master key's version in a sealed value (bytes 2 to 5 of its header), which sorts as the number does. */
+/** The master key's version in a sealed value (bytes 2 to 5 of its header). It sorts in the order of the numbers. */
 export function versionOf({ column }: SealedColumn) {
   return sql<Buffer>`substring(${sql.ref(column)} from 2 for 4)`;
 }

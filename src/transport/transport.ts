@@ -98,7 +98,10 @@ export interface TransportDeps {
   /** The MCP endpoint. Without it MCP is not served. */
   readonly mcp?: McpDomain;
   readonly verifier: Verifier;
-  /** Without a trailing slash. The audience of management tokens; `/mcp` below it is the runtime's. */
+  /**
+   * The public address, without a trailing slash. It is the audience of management tokens, and with `/mcp` appended
+   * that of runtime tokens.
+   */
   readonly publicUrl: string;
   /** Origins whose pages may call the API. If empty, CORS is off. */
   readonly corsOrigins: readonly string[];

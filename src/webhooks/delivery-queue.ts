@@ -9,13 +9,13 @@ export interface DueDelivery extends DueWebhook {
   readonly id: string;
   readonly payload: string;
   readonly url: string;
-  /** Decrypted; never log or store them. The current one, and the previous one while it is valid. */
+  /** The current secret, and the previous one while it is valid. They are decrypted; never log or store them. */
   readonly secrets: readonly string[];
-  /** The attempts before this one. */
+  /** The number of attempts before this one. */
   readonly attempts: number;
-  /** When it was created or last resent. */
+  /** When the delivery was created or last resent. */
   readonly queuedAt: Date;
-  /** The failed attempts of the webhook since its last successful one. */
+  /** The number of failed attempts of the webhook since its last successful one. */
   readonly failures: number;
   readonly failingSince: Date | undefined;
 }

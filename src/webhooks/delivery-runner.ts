@@ -2,12 +2,12 @@ import type { Logger } from "pino";
 import { type ClaimRunner, startClaimRunner } from "../claim-runner.ts";
 import { type DeliveryQueue, type DueWebhook, WEBHOOK_CLAIM_SECONDS } from "./delivery-queue.ts";
 
-/** The most webhooks that a replica sends to at the same time. */
+/** Maximum number of webhooks that a replica sends to at the same time. */
 const SLOTS = 32;
 /** An account with this many running webhooks gets no further slots on the replica. */
 const BUSY_ACCOUNT = 4;
 
-/** Sends due deliveries until closed, one at a time per webhook and accounts in turn. */
+/** Sends due deliveries until closed, one at a time per webhook, with accounts taking turns. */
 export function startDeliveryRunner(deps: {
   readonly queue: DeliveryQueue;
   readonly deliverDue: (claimed: DueWebhook, signal: AbortSignal) => Promise<void>;

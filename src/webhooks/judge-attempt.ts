@@ -6,7 +6,7 @@ const FIRST_PAUSE_SECONDS = 5;
 const LONGEST_PAUSE_SECONDS = 4 * 3_600;
 /** The factor between two pauses: 5 s, 30 s, 3 min, 18 min, 108 min, then every 4 hours. */
 const PAUSE_FACTOR = 6;
-/** The most by which a pause is longer, so that the retries after an outage of a receiver disperse. */
+/** The largest share by which jitter extends a pause, so that the retries after an outage of a receiver spread out. */
 const JITTER = 0.2;
 
 /** HTTP status by which a receiver says that it wants no more events. */

@@ -8,7 +8,7 @@ export function randomWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(32).toString("base64");
 }
 
-/** What an attempt sends beside its body. */
+/** The headers that an attempt sends for its signature. */
 export type SignedHeaders = Readonly<Record<"webhook-id" | "webhook-timestamp" | "webhook-signature", string>>;
 
 /**

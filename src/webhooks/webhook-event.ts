@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 
-/** The event types that the service sends. A type is added together with the change that it tells of. */
+/** The event types that the service sends. A type is added together with the change that it reports. */
 export const WEBHOOK_EVENT_TYPES = [
   "connection.created",
   "connection.verified",

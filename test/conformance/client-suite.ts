@@ -26,10 +26,13 @@ export interface ClientRun {
   readonly required: readonly string[];
 }
 
-/** For each scenario. The suite runs all at the same time. */
+/** Time limit of each scenario. The suite starts all of them at the same time. */
 const LIMIT_MS = 120_000;
 
-/** Scenarios that run at the same time. With all at once on a busy machine, servers seem to be of older revisions. */
+/**
+ * Maximum number of scenarios that run at the same time. If all run at once on a busy machine, slow servers seem to
+ * speak older revisions.
+ */
 const MAX_RUNNING = 4;
 
 /** Runs scenarios with `client.ts` as the client. `suite` is the suite's script. */

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/json.ts";
 /** The revisions' own words for whether a tool becomes a task. */
 type TaskSupport = "forbidden" | "optional" | "required";
 
-/** What a task does; the requests by key that it asks first, and how it ends after so many milliseconds. */
+/** The behavior of a task: the requests that it sends first, by key, and how it ends after so many milliseconds. */
 interface TaskPlan {
   readonly asks?: JsonObject;
   readonly afterMs: number;

@@ -74,7 +74,7 @@ const connection = (more: JsonObject = {}): JsonObject => ({
   configuration: { url: upstream.url, ...more },
 });
 
-test("a product hears of everything that happens to a connection, signed and in order, on any replica", async () => {
+test("a receiver gets a signed event for every change of a connection, in order, from any replica", async () => {
   const { secret } = await createWebhook(here);
   upstream.key = "right-key-of-the-upstream";
   const id = await here.create(connection({ api_token: upstream.key }));
@@ -121,8 +121,8 @@ test("a product hears of everything that happens to a connection, signed and in 
   );
 });
 
-test("a replica that knows an account to have no webhook hears of its first one", async () => {
-  // Remembered by the replica as an account without a webhook.
+test("a replica that remembers an account without webhooks learns of its first one", async () => {
+  // The replica remembers it as an account without a webhook.
   await there.create(connection());
   await createWebhook(here);
   await until(async () => {
@@ -134,7 +134,7 @@ test("a replica that knows an account to have no webhook hears of its first one"
   await until(async () => receiver.received.length > 0);
 });
 
-test("an account hears only of its own connections", async () => {
+test("an account receives only events of its own connections", async () => {
   await createWebhook(here);
   const [first] = replicas;
   const stranger = await accounts.create();
@@ -146,7 +146,7 @@ test("an account hears only of its own connections", async () => {
   expect(new Set(receiver.received.map(({ data }) => String(data["mcp_server_id"])))).toEqual(new Set([id]));
 });
 
-test("a receiver that was down gets everything once it is back and a delivery is resent", async () => {
+test("a receiver that was down gets every event once it is back and a delivery is resent", async () => {
   await createWebhook(here);
   receiver.answer = (response) => response.writeHead(503).end();
   const id = await here.create(connection());

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/json.ts";
 import { bodyOf, listen, type Listening } from "./listen.ts";
 import { aborted, COLOR_FORM, COUNT_PAUSE_MS, COUNTED, describeChoice, MATRIX_TOOLS } from "./matrix-tools.ts";
 
-/** Starts a server of 2026-07-28 alone, without state, built with the SDK v2. */
+/** Starts a server that speaks only 2026-07-28 and has no state, built with the SDK v2. */
 export async function startSdkV2Upstream(): Promise<Listening> {
   const handler = createMcpHandler(createTools, { legacy: "reject" });
   const server = await listen(async (incoming, outgoing) => {

@@ -173,7 +173,7 @@ test("a change that is rolled back stores no event", async () => {
   expect(await store.find(ACCOUNT, id)).toBeDefined();
 });
 
-test("no change of an account without webhooks reads their tables, until one is created", async () => {
+test("changes of an account without webhooks do not read the webhook tables, until a webhook is created", async () => {
   const first = await store.create(fresh, OPERATOR);
   await database.pool.query("alter table webhook rename to hidden");
   await verify(first, "verified");

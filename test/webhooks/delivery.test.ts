@@ -147,7 +147,7 @@ test("a receiver that never answers costs one attempt of limited time", async ()
   expect(delivery.responseStatus).toBeUndefined();
 });
 
-test("a receiver that hangs in its answer fails", async () => {
+test("a delivery fails if the receiver hangs during its response", async () => {
   await world.createWebhook(account, receiver.url);
   receiver.answer = (response) => response.writeHead(200).write("slow");
   await world.emit(account, 1);
@@ -175,7 +175,7 @@ test("an endless answer is cut after 64 KiB", async () => {
   world.startReplica({ allow: [receiver.host] });
   await world.delivery(account, (each) => each.status === "delivered");
   await until(async () => isCut, { what: "the end of the connection" });
-  // What the sockets of both sides buffer may be sent, but no more.
+  // The sockets of both sides may buffer some data, but no more may be sent.
   expect(sent).toBeLessThan(16 * 1024 * 1024);
 });
 
@@ -197,7 +197,7 @@ test("does not follow redirects", async () => {
   }
 });
 
-test("refuses a name that leads to a private address since it was checked", async () => {
+test("refuses a name that leads to a private address after it was checked", async () => {
   await world.createWebhook(account, "https://hooks.example.com/");
   await world.emit(account, 1);
   world.startReplica({

@@ -25,12 +25,12 @@ test("pauses grow from 5 seconds to 4 hours, with jitter", () => {
   expect(retryPauseSeconds(1, 1)).toBe(6);
 });
 
-test("an attempt without an error delivers", () => {
+test("an attempt without an error completes the delivery", () => {
   const result = { responseStatus: 204, error: undefined };
   expect(judgeAttempt({ ...delivery, failingSince: ago(30) }, result, now, 0)).toEqual({ kind: "delivered" });
 });
 
-test("a failed attempt is retried by the attempts of the delivery, and pauses by the failures of the webhook", () => {
+test("the retry of a delivery depends on its own attempts, and the pause of a webhook on its failures in a row", () => {
   expect(judgeAttempt({ ...delivery, attempts: 1, failures: 3 }, failed, now, 0)).toEqual({
     kind: "retry",
     afterSeconds: 30,

@@ -22,7 +22,7 @@ import { WEBHOOK_EVENT_TYPES } from "../../src/webhooks/webhook-event.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 
-/** What tests may change of a replica. */
+/** The parts of a replica that tests may change. */
 export interface ReplicaOptions {
   readonly allow: readonly string[];
   readonly lookup?: LookupFunction;
@@ -45,7 +45,7 @@ export interface WebhookWorld {
   /** Ends the pauses after failures of all webhooks. */
   endPauses(): Promise<void>;
   webhook(accountId: string, id: string): Promise<Webhook>;
-  /** Waits for the oldest delivery of an account to be like this. */
+  /** Waits until the oldest delivery of an account has these properties. */
   delivery(accountId: string, isLike: (delivery: WebhookDelivery) => boolean): Promise<WebhookDelivery>;
   close(): Promise<void>;
 }

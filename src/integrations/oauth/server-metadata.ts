@@ -123,10 +123,10 @@ function readServer(document: JsonObject, issuer: string, address: URL, access: 
   const authorizationEndpoint = endpoint("authorization_endpoint");
   const tokenEndpoint = endpoint("token_endpoint");
   if (authorizationEndpoint === undefined) throw fault("names no authorization_endpoint: nobody can log in there.");
-  if (tokenEndpoint === undefined) throw fault("names no token_endpoint: there are no tokens to be had.");
+  if (tokenEndpoint === undefined) throw fault("names no token_endpoint: it cannot issue tokens.");
   const lacks = (name: string, word: string): boolean => stringsOf(document[name])?.includes(word) === false;
   if (lacks("response_types_supported", "code") || lacks("grant_types_supported", "authorization_code"))
-    throw fault("does not offer the authorization code flow, which is the one that is safe here.");
+    throw fault("does not offer the authorization code flow, the only one that is supported here.");
   if (stringsOf(document["code_challenge_methods_supported"])?.includes("S256") !== true)
     throw fault(
       "does not promise PKCE with S256 (code_challenge_methods_supported), without which a code could be redeemed by others. " +

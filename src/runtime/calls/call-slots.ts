@@ -1,18 +1,18 @@
 import type { Connection } from "../../connections/connection.ts";
 
-/** Running upstream calls of one connection. */
+/** Maximum number of running upstream calls of one connection. */
 const MAX_CALLS_PER_CONNECTION = 64;
-/** Running upstream calls of one account on one replica (DESIGN §8). */
+/** Maximum number of running upstream calls of one account on one replica (DESIGN §8). */
 const MAX_CALLS_PER_ACCOUNT = 100;
-/** Running upstream calls on one replica. */
+/** Maximum number of running upstream calls on one replica. */
 const MAX_CALLS = 2_000;
 
 type Called = Pick<Connection, "id" | "accountId" | "name">;
 
 /**
- * Limits the running upstream calls per connection, per account and in all, so that neither a slow upstream nor a
- * busy account can block others. An account may start another call while it has fewer than are free, so an account
- * without calls always can.
+ * Limits the running upstream calls per connection, per account and in total, so that neither a slow upstream nor a
+ * busy account can block others. An account may start another call while it has fewer running calls than there are free
+ * slots, so an account without running calls can always start one.
  */
 export interface CallSlots {
   /** Takes a slot. Returns an error message for the caller when the connection or the account has no free slot. */

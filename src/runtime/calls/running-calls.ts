@@ -7,7 +7,7 @@ export type DeadlineOutcome<Result> =
   | { readonly kind: "timed_out"; readonly limit: PassedLimit }
   | { readonly kind: "cancelled"; readonly reason: unknown };
 
-/** The caller did not end the call, so it gets an error that says why the call ended. */
+/** The caller did not end the call, so the caller gets an error that says why the call ended. */
 class CallStopped extends DomainError {
   constructor() {
     super(
@@ -26,15 +26,15 @@ class ConnectionDeleted extends DomainError {
   }
 }
 
-/** Stops the limits of a call until the returned function is called. */
+/** Pauses the time limits of a call until the returned function is called. */
 export type PauseLimits = () => () => void;
 
-/** The calls of upstreams that this replica waits for. */
+/** The upstream calls that this replica waits for. */
 export interface RunningCalls {
   /**
-   * Runs work until a limit passes or the controller is aborted. Never rejects. The outcome does not depend on whether
-   * the work observes the signal. `onProgress` starts the idle time again; `pause` stops both limits until the function
-   * that it returns is called once.
+   * Runs work until a time limit expires or the controller is aborted. Never rejects. The outcome does not depend on
+   * whether the work observes the signal. `onProgress` starts the idle time again; `pause` stops both limits until the
+   * function that it returns is called once.
    */
   run<Result>(
     controller: AbortController,
@@ -44,7 +44,7 @@ export interface RunningCalls {
   ): Promise<DeadlineOutcome<Result>>;
   /** Ends the calls of a deleted connection with `not_found`. */
   endConnection(connectionId: number): void;
-  /** Aborts all calls with CallStopped, and those that begin later. */
+  /** Aborts all calls with CallStopped, including those that begin later. */
   stop(): void;
 }
 

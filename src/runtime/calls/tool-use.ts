@@ -22,7 +22,10 @@ import type { UpstreamFeatures } from "../upstream/upstream-features.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { CallableTool, ToolView, ToolViews } from "../tools/tools-in-view.ts";
 
-/** How long a list waits for the first tools of a connection, in milliseconds. After that it is returned without them. */
+/**
+ * How long a request to list tools waits for the first tools of a connection, in milliseconds. After that, the response
+ * omits them.
+ */
 const LIST_WAIT_MS = 10_000;
 /** How long a call waits for the first tools of a connection, in milliseconds. The call may be for another connection. */
 const CALL_WAIT_MS = 2_000;
@@ -46,7 +49,10 @@ export interface UseOptions {
 export interface ToolUse {
   /** Returns a page of the tools that the principal may use, sorted by name. Throws `invalid` for an unknown cursor. */
   list(principal: Principal, session: McpSession | undefined, cursor: string | undefined): Promise<SessionToolPage>;
-  /** Returns all tools that `list` would return, without claiming names. Returns the same array until something changes. */
+  /**
+   * Returns all tools that `list` would return, without storing names in the session. Returns the same array until
+   * something changes.
+   */
   all(principal: Principal, session: McpSession | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
   /** Calls a tool. Failures of the tool or its upstream are results with `isError`; an unknown tool throws `not_found`. */
   call(
@@ -74,8 +80,8 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
   const pages = createToolPages();
 
   /**
-   * Stores the name of a call in the session, and its connection if the session ends with it. Returns false when the connection was deleted or
-   * another connection has the name.
+   * Stores the name of a call in the session, and its connection if the session ends with it. Returns false when the
+   * connection was deleted or another connection has the name.
    */
   async function remember(
     session: McpSession,
@@ -111,7 +117,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     return searched ? META_TOOLS : tools;
   }
 
-  /** Claims the bare names of found tools. Returns the name owners after that. */
+  /** Stores in the session which connection owns each bare name of the found tools. Returns the owners of all names. */
   async function rememberFound(
     session: McpSession | undefined,
     view: ToolView,

@@ -6,7 +6,7 @@ import type { RelayedClient } from "../../integrations/relayed-client.ts";
 import { hasEnded, parseTask } from "./task-json.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** Milliseconds between two looks at a task, whatever its upstream suggests. */
+/** Limits for the milliseconds between two requests for a task, whatever its upstream suggests. */
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 const DEFAULT_PAUSE_MS = 1_000;
@@ -53,7 +53,7 @@ export function followTasks(tasks: Pick<Tasks, "get">, followed: FollowedTasks):
     }
   }
 
-  // Only stopping rejects.
+  // Rejects only after it was stopped.
   run().catch(() => undefined);
   return () => controller.abort();
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 /** In UTF-16 units. */
 const MAX_TOOL_NAME_LENGTH = 64;
 
-/** The longest name in a list, so that the prefix of a host fits into 64 characters. */
+/** The maximum length of a listed name: with the prefix that a host adds, it still fits into 64 characters. */
 const MAX_LISTED_NAME_LENGTH = 50;
 
 const QUALIFIED = /^(.+)__([1-9][0-9]{0,9})$/s;
@@ -32,7 +32,8 @@ function withDigest(shown: string, name: string, limit: number): string {
 
 /**
  * Returns the name under which a tool is listed: `^[A-Za-z0-9_-]{1,50}$`, which every host accepts. A name with other
- * characters, or more of them than `limit`, ends in a digest of the whole, so that it always means the same tool.
+ * characters, or with more than `limit` characters, ends in a digest of the whole, so that it always means the same
+ * tool.
  */
 export function listedToolName(name: string, limit: number = MAX_LISTED_NAME_LENGTH): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_-]/gu, "_");

@@ -2,19 +2,19 @@
  * Time limits for the database, in milliseconds. When one is exceeded, the connection is closed and the request fails.
  */
 export interface DatabaseBounds {
-  /** For getting a connection. */
+  /** Time limit for getting a connection. */
   readonly connectMs: number;
-  /** For a read by key. */
+  /** Time limit of a read by key. */
   readonly readMs: number;
-  /** For any other statement of a request; also the limit for an idle transaction. */
+  /** Time limit of any other statement of a request; also of an idle transaction. */
   readonly statementMs: number;
-  /** For statements over many rows: purges, partitions, re-encryption, counts of whole tables. */
+  /** Time limit of statements over many rows: purges, partitions, re-encryption, counts of whole tables. */
   readonly maintenanceMs: number;
-  /** For the readiness probe. */
+  /** Time limit of the readiness probe. */
   readonly probeMs: number;
 }
 
-/** A request that reaches each of them once still fails within its 40 seconds. */
+/** A request that waits for each of these limits once still fails within its 40 seconds. */
 export const DATABASE_BOUNDS: DatabaseBounds = {
   connectMs: 5_000,
   readMs: 5_000,

@@ -9,9 +9,9 @@ type Columns = readonly { readonly name: string; readonly parse: Parse }[];
 
 type Answered = (error: Error | undefined, rows?: pg.QueryResultRow[]) => void;
 
-/** What the driver's client calls on every query that it runs, for example on those of pg-cursor. */
+/** The methods that the driver's client calls on every query that it runs, for example on those of pg-cursor. */
 interface SubmittedQuery {
-  /** Wrapped by the client, which clears its timer in it. */
+  /** The client wraps this callback to clear its timer. */
   callback: Answered;
   submit(connection: pg.Connection): Error | null;
   handleRowDescription(message: { readonly fields: readonly pg.FieldDef[] }): void;
@@ -23,17 +23,17 @@ interface SubmittedQuery {
 // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the driver's types leave out what its client calls.
 const DriverQuery = pg.Query as unknown as new (statement: pg.QueryConfig, answered: Answered) => SubmittedQuery;
 
-/** What a connection has learned of its statements. */
+/** What a connection knows about its prepared statements. */
 export interface KnownColumns {
   readonly parserOf: (typeId: number) => Parse;
   readonly byStatement: Map<string, Columns>;
-  /** The connection as one that requests no description. */
+  /** A view of the connection that requests no description. */
   undescribed?: pg.Connection;
 }
 
 /**
- * Requests the columns of a named statement once per connection; the driver requests them with every query. They cannot
- * change: PostgreSQL refuses a prepared statement whose result type has changed.
+ * Requests the columns of a named statement once per connection; the driver would request them with every query. They
+ * cannot change: PostgreSQL refuses a prepared statement whose result type has changed.
  */
 export class DescribedQuery extends DriverQuery {
   readonly #known: KnownColumns;
@@ -64,7 +64,7 @@ export class DescribedQuery extends DriverQuery {
   }
 
   override handleCommandComplete(): void {
-    // The rows are all that a read answers.
+    // A read returns only its rows.
   }
 
   override handleReadyForQuery(): void {

@@ -5,7 +5,7 @@ import { inspectServer, type ServerTraits } from "./server-traits.ts";
 
 /**
  * Detects a pooler at `DATABASE_URL` and logs its limitations. Throws ConfigError if LISTEN would use a transaction
- * pooler, where it silently receives nothing, not even revocations.
+ * pooler, through which it would silently receive nothing, not even revocations.
  */
 export async function inspectAddresses(
   databaseUrl: string,

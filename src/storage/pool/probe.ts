@@ -2,8 +2,8 @@
 export type Probe = () => Promise<boolean>;
 
 /**
- * Creates a probe that is cheap to call often: one `look` at a time, whose result is cached for `freshMs`. A look that
- * exceeds `boundMs` counts as a failure while it lasts.
+ * Creates a probe that is cheap to call often: it runs one `look` at a time and caches the result for `freshMs`. A look
+ * that takes longer than `boundMs` counts as a failure until it ends.
  */
 export function createProbe(
   look: () => Promise<unknown>,

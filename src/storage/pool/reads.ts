@@ -8,7 +8,7 @@ import { isSilence } from "../storage-error.ts";
 /** What a statement returned, and how many rows it changed. */
 export type StatementResult<Row extends pg.QueryResultRow> = Pick<pg.QueryResult<Row>, "rows" | "rowCount">;
 
-/** Runs one statement: the pool, a client of it, or the reads. */
+/** Runs one statement: on the pool, on a client of the pool, or on the reads. */
 export interface StatementRunner {
   query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<StatementResult<Row>>;
 }
@@ -40,11 +40,11 @@ interface Opened {
 
 interface Slot {
   opened: Promise<Opened> | undefined;
-  /** Queries without a response yet. */
+  /** Queries that have no response yet. */
   pending: number;
 }
 
-/** Opens each connection on first use and again after it broke. Queries on a broken connection fail. */
+/** Opens each connection on first use and again after it breaks. Queries on a broken connection fail. */
 export function createReads(config: pg.ClientConfig, options: ReadsOptions): Reads {
   const { keepsStatements, onSilence } = options;
   const { types = pg.types } = config;
@@ -81,7 +81,7 @@ export function createReads(config: pg.ClientConfig, options: ReadsOptions): Rea
         return await ask<Row>(await opened, keepsStatements ? statement : { ...statement, name: undefined });
       } catch (error) {
         if (isSilence(error)) {
-          // The driver is closing it, so it gets no further query.
+          // The driver is closing the connection, so it gets no further query.
           if (slot.opened === opened) slot.opened = undefined;
           onSilence();
         }

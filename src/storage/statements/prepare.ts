@@ -30,7 +30,7 @@ class Argument {
   }
 }
 
-/** A statement that PostgreSQL parses and plans once per connection. Driver errors come out translated. */
+/** A statement that PostgreSQL parses and plans once per connection. Driver errors are translated. */
 export type Prepared<Arguments, Row extends pg.QueryResultRow> = (
   runner: StatementRunner,
   given: Arguments,

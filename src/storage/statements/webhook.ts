@@ -2,7 +2,7 @@ import { type QueryCreator, sql } from "kysely";
 import type { Tables } from "../orm.ts";
 import { prepare } from "./prepare.ts";
 
-/** The finished deliveries of a webhook that are kept. */
+/** Maximum number of finished deliveries of a webhook that are kept. */
 const MAX_FINISHED = 1_000;
 
 interface WebhookKey {

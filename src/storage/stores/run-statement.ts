@@ -6,7 +6,7 @@ import { translateDatabaseError } from "../storage-error.ts";
 
 /** A prepared statement: PostgreSQL parses and plans it once per connection under its name. */
 export interface Statement {
-  /** The same name must always have the same text. */
+  /** A name must always have the same text. */
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];

@@ -27,7 +27,7 @@ export interface ConcurrencyLimiter {
    * it gets none in time.
    */
   enter(account: string): Promise<void> | undefined;
-  /** Returns the slot. Must be called exactly once after each entry. */
+  /** Releases the slot. Must be called exactly once after each entry. */
   leave(account: string): void;
 }
 
@@ -45,17 +45,20 @@ interface Usage {
   readonly waiting: WaitingRequest[];
 }
 
-/** Requests that start in one turn of the event loop. */
+/** Maximum number of requests that start in one turn of the event loop. */
 interface Pace {
-  /** Of one account, without waiting. */
+  /** Requests of one account that start without waiting. */
   readonly startsAtOnce: number;
-  /** Waiting requests of all accounts. */
+  /** Waiting requests of all accounts that are admitted. */
   readonly admissions: number;
 }
 
-/** While several accounts are active. */
+/** Used while several accounts are active. */
 const SHARED_PACE: Pace = { startsAtOnce: 2, admissions: 4 };
-/** While one account is active: a second one's first request then waits a few milliseconds for the turn to end. */
+/**
+ * Used while one account is active: the first request of a second account then waits a few milliseconds for the turn to
+ * end.
+ */
 const SOLE_PACE: Pace = { startsAtOnce: 32, admissions: 32 };
 /** How late a refusal is sent while several accounts are active, in milliseconds. */
 const REFUSAL_DELAY_MS = 250;
@@ -174,7 +177,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: Ac
       undefined,
     );
 
-  /** Whether the account's next request must be refused because no longer queue can give way. */
+  /** Whether the account's next request must be refused because no other account has a longer queue. */
   function isFull(usage: Usage): boolean {
     if (waiting < limits.maxWaiting) return false;
     return (longest()?.waiting.length ?? 0) <= usage.waiting.length + 1;

@@ -59,7 +59,10 @@ export interface PortDeps {
 export interface Port {
   /** Resolves with the port number once connections are accepted. */
   listen(): Promise<{ readonly port: number }>;
-  /** Asks HTTP/1.1 clients to use another connection for their next request. Accepts and serves everything. */
+  /**
+   * Asks HTTP/1.1 clients to use another connection for their next request. Still accepts all connections and serves
+   * all requests.
+   */
   discourage(): void;
   /** Stops accepting, waits up to the grace period for active requests, then closes the rest. */
   close(graceMs: number): Promise<void>;

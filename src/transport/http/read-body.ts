@@ -10,7 +10,7 @@ const inflate = promisify(gunzip);
 
 /** Maximum depth of JSON over every protocol (DESIGN §8). */
 export const MAX_JSON_DEPTH = 32;
-/** Parsing and measuring this many values takes less than 100 ms. */
+/** Maximum number of values in a body: parsing and measuring this many takes less than 100 ms. */
 export const MAX_JSON_VALUES = 100_000;
 
 /** Maximum size in bytes of a form, and of JSON in place of a form. */

@@ -64,7 +64,7 @@ export function readEnvelope(exchange: HttpExchange, request: RpcRequest): Envel
   return { capabilities, logLevel: meta[`${PREFIX}logLevel`] };
 }
 
-/** Whether a client declared all of these capabilities, of extensions each one. */
+/** Whether a client declared all of these capabilities, and each of these extensions. */
 export function declaresAll(declared: JsonObject, wanted: JsonObject): boolean {
   return Object.entries(wanted).every(([name, value]) => {
     const own = declared[name];

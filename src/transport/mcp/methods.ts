@@ -31,7 +31,10 @@ export interface RpcCall {
   readonly declares: (capabilities: JsonObject) => boolean;
 }
 
-/** Handles calls of one method. Throws InputNeeded if the client must answer requests first; `methodFault` converts other errors. */
+/**
+ * Handles calls of one method. Throws InputNeeded if the client must answer requests first; `methodFault` converts
+ * other errors.
+ */
 export type RpcMethod = (call: RpcCall) => Promise<RpcResult>;
 
 export interface MethodDeps {
@@ -167,8 +170,8 @@ function withResourceUri(thrown: unknown, uri: string, code: number): unknown {
 }
 
 /**
- * Handles an upstream that requires client capabilities, which are not passed on. A client that did not declare them
- * receives MCP's own error; otherwise the result explains it.
+ * Handles the error of an upstream that requires client capabilities, because they are not passed on. A client that did
+ * not declare them receives MCP's own error; otherwise the result explains it.
  */
 function unsupportedCapability(thrown: unknown, { declares }: RpcCall): CallResult {
   if (!(thrown instanceof RpcError) || thrown.code !== CODES.missingCapability) throw thrown;

@@ -45,7 +45,7 @@ export function createModernCalls(
 ): (call: ModernCall) => Promise<void> {
   const checkParamHeaders = createParamHeaderCheck();
 
-  /** Runs the method. Resolves with the response without its id, which another replica may send. */
+  /** Runs the method. Resolves with the response without its id, because another replica may send the response. */
   async function run(
     { admitted, request, envelope, method, reply }: ModernCall,
     controller: AbortController,

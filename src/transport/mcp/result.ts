@@ -7,7 +7,7 @@ const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 export interface RpcResult {
   /** The result as JSON, without the fields that 2026-07-28 adds. */
   readonly text: string;
-  /** How long clients may cache it, in milliseconds; undefined for a result that is never cached. */
+  /** How long clients may cache the result, in milliseconds; undefined for a result that is never cached. */
   readonly ttlMs: number | undefined;
   /** Default: `complete`. */
   readonly resultType?: ResultType;

@@ -13,13 +13,15 @@ const MAX_TASK_IDS = 100;
 
 /** The tasks that a `subscriptions/listen` accepts. */
 export interface TaskSubscription {
-  /** The part of the accepted filter. */
+  /** The tasks in the accepted filter of the response. */
   readonly accepted: JsonObject;
-  /** Sends their states until the returned function is called. */
+  /** Sends the states of the tasks until the returned function is called. */
   readonly follow: ((send: (notification: Notification) => void) => () => void) | undefined;
 }
 
-/** Accepts the known ones of the wanted `taskIds`. Throws RpcFault for a client that does not declare tasks. */
+/**
+ * Accepts those of the requested `taskIds` that are known. Throws RpcFault for a client that does not declare tasks.
+ */
 export async function acceptTasks(
   tasks: Tasks,
   principal: Principal,

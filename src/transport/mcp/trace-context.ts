@@ -5,9 +5,9 @@ import { singleHeader } from "./single-header.ts";
 
 /** The entries of `_meta` (SEP-414). */
 const META_KEYS = ["traceparent", "tracestate", "baggage"];
-/** Baggage of HTTP is left out: proxies add it, and it may not be meant for vendors. */
+/** Baggage of HTTP is left out: proxies add it, and it may contain data that is not meant for vendors. */
 const HEADERS = ["traceparent", "tracestate"];
-/** UTF-16 units; W3C Baggage requires implementations to support 8,192. */
+/** Maximum length in UTF-16 units; W3C Baggage requires implementations to support 8,192. */
 const MAX_LENGTH = 8_192;
 
 /** Adds the trace context of a request, if it has one. */

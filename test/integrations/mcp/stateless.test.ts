@@ -78,7 +78,7 @@ describe("a server that refuses the revision of a request", () => {
     expect(subject.server.of("initialize")).toHaveLength(0);
   });
 
-  it("is used in an older revision if it lists others alone", async () => {
+  it("is used in an older revision if it lists only older revisions", async () => {
     const subject = await upstream({ "server/discover": refusing(["2025-11-25"], result({})) });
     expect(textOf(await call(subject))).toBe("done");
     expect(subject.server.of("server/discover")).toHaveLength(1);

@@ -36,7 +36,7 @@ test("detects a transaction pooler that loses prepared statements", async () => 
   });
 });
 
-test("reads, the pool and transactions work through such a pooler", async () => {
+test("reads, the pool and transactions work through a pooler that loses prepared statements", async () => {
   const database = await openDatabase({ url: pooler.url, poolSize: 4, server: await inspectServer(pooler.url) });
   const numbers = Array.from({ length: 40 }, (_, number) => number);
   for (const runner of [database.reads, database.pool]) {
@@ -62,7 +62,7 @@ test("rejects a start whose LISTEN would use a transaction pooler", async () => 
   await expect(start(pooler.url, testDatabase.url)).resolves.toMatchObject({ sharesSessions: true });
 });
 
-test("a start through such a pooler logs what to configure", async () => {
+test("a start through a pooler that loses prepared statements logs what to configure", async () => {
   const lines: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
   await inspectAddresses(pooler.url, { databaseListenUrl: testDatabase.url }, log);

@@ -68,7 +68,7 @@ describe("when open database connections hang and new ones work", () => {
     await until(async () => (await database.pool.query("update counter set number = 10")).rowCount === 1);
   });
 
-  test("it reports not responsive, then responsive on new connections", async () => {
+  test("the database is reported as not responsive, then as responsive on new connections", async () => {
     await Promise.all([pidsOf(database.pool, 4), pidsOf(database.reads, 12)]);
     expect(await database.isResponsive()).toBe(true);
     proxy.stall();
@@ -77,7 +77,7 @@ describe("when open database connections hang and new ones work", () => {
     await Promise.all([pidsOf(database.pool, 4), pidsOf(database.reads, 12)]);
   });
 
-  test("it can be closed", async () => {
+  test("the database can be closed", async () => {
     const other = await openDatabase({ url: proxy.url, poolSize: 2, bounds: BOUNDS });
     await Promise.all([pidsOf(other.pool, 2), pidsOf(other.reads, 6)]);
     proxy.stall();

@@ -2,7 +2,7 @@ import type { JsonValue } from "../../../json.ts";
 
 /**
  * `session_lost` and `refused` mean that the request was not executed; after `broken` and `timeout` that is unknown.
- * By HTTP status, `busy` is 429, `declined` another status below 500, `http` one from 500.
+ * For HTTP errors, `busy` means status 429, `declined` another status below 500, and `http` status 500 or above.
  */
 export type FailureKind =
   | "refused"
@@ -31,7 +31,7 @@ export class UpstreamFailure extends Error {
   readonly code: number | undefined;
   /** For kind `rpc`: the upstream's error, secrets redacted. */
   readonly answer: RpcAnswer | undefined;
-  /** The protocol revisions that the server supports, if it refused the request's and says so. */
+  /** The protocol revisions that the server supports, if it refused the revision of the request and lists them. */
   readonly supportedVersions: readonly string[];
   /** For kind `busy`: the requested wait in milliseconds, if stated. */
   readonly retryAfterMs: number | undefined;

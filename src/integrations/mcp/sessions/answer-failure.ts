@@ -107,7 +107,10 @@ function statusSentence(answer: McpAnswer, detail: string, endpoint: Endpoint): 
   return `refused the request (HTTP ${status})${detail}.`;
 }
 
-/** 404 by the specification; 400 and errors that name the session by common practice. The request was not executed. */
+/**
+ * By the specification, a lost session is reported with 404; by common practice, also with 400 or an error that names
+ * the session. The request was not executed.
+ */
 function isSessionLost(answer: McpAnswer, error: JsonObject | undefined, session: UpstreamSession): boolean {
   const code = errorCodeOf(error);
   if (session.revision === "modern")

@@ -18,7 +18,7 @@ export interface ChannelRequest {
 
 /**
  * Sends a request by POST and waits for its response on the channel. Resolves with the answer to the POST if that is an
- * error, else with an answer whose message the reader has.
+ * error, otherwise with an answer whose message was passed to the reader.
  */
 export async function awaitChannelResponse(channel: EventChannel, request: ChannelRequest): Promise<McpAnswer> {
   const { id, reader, timeoutMs, signal, post } = request;

@@ -4,7 +4,7 @@ import { isJsonObject, printJson, type JsonObject } from "../../../json.ts";
 import type { StreamEvent } from "../http/event-stream.ts";
 import { messagesIn } from "./json-rpc.ts";
 
-/** Who awaits the response to a request. */
+/** The receiver of the response to a request. */
 export interface ChannelReader {
   /** Receives a notification that belongs to the request. */
   onNotification(text: string): void;
@@ -22,20 +22,20 @@ export interface EventChannel {
   readonly clients: Set<RelayedClient>;
   /** Aborted when the channel is closed, by either side. */
   readonly closing: AbortController;
-  /** Reads what belongs to a request until the returned function is called. */
+  /** Receives what belongs to a request until the returned function is called. */
   expect(id: number, reader: ChannelReader): () => void;
   /** Receives notifications that belong to no request until the returned function is called. */
   follow(listener: (notification: UpstreamNotification) => void): () => void;
 }
 
-/** A channel and what feeds it. */
+/** A channel with the functions that pass events to it. */
 export interface ChannelInput {
   readonly channel: EventChannel;
   /** Handles an event of the stream. */
   onEvent(event: StreamEvent): void;
-  /** Passes a notification to those who follow the channel. */
+  /** Passes a notification to the listeners of the channel. */
   announce(notification: UpstreamNotification): void;
-  /** Ends what waits for the channel. */
+  /** Fails everything that waits for the channel. */
   close(error: unknown): void;
 }
 
@@ -57,7 +57,7 @@ export function createEventChannel(
       const token = isJsonObject(params) ? params.progressToken : undefined;
       if (typeof token === "number") readers.get(token)?.onNotification(text);
     } else if (method === "notifications/message") {
-      // It does not say which request it belongs to, and another caller must not see it.
+      // A log message does not say which request it belongs to, and another caller must not see it.
       const [only, ...others] = readers.values();
       if (others.length === 0) only?.onNotification(text);
     } else onMessage(text);

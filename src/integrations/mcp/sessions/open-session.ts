@@ -16,15 +16,15 @@ import { UpstreamFailure } from "../failures/upstream-failure.ts";
 /** Milliseconds that a server may take to say that it does not know `server/discover`. */
 const DISCOVER_TIMEOUT_MS = 5_000;
 
-/** A server that speaks HTTP+SSE alone refuses the POST with a status such as 404 or 405. */
+/** A server that speaks only HTTP+SSE refuses the POST with a status such as 404 or 405. */
 const MAY_SPEAK_SSE: readonly UpstreamFailure["kind"][] = ["declined", "rpc"];
 
 /** After these failures `initialize` would fail as well. */
 const FINAL: readonly UpstreamFailure["kind"][] = ["refused", "unreachable", "unauthorized", "busy"];
 
 /**
- * Tries `server/discover` of the modern revision first and falls back to `initialize`, so that a server with both is
- * used in the newer revision, and then to HTTP+SSE. Throws UpstreamFailure.
+ * Tries `server/discover` of the modern revision first and falls back to `initialize`, so that the newer revision is
+ * used with a server that supports both, and then to HTTP+SSE. Throws UpstreamFailure.
  */
 export async function openSession(
   requester: Requester,

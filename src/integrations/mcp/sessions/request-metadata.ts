@@ -59,7 +59,7 @@ const MARK = "x-mcp-header";
 
 /**
  * Returns the marked parameters, or undefined when a mark breaks the rules: a unique token, on a string, integer or
- * boolean reached through `properties` alone. Clients must not offer such a tool.
+ * boolean reached only through `properties`. Clients must not offer such a tool.
  */
 export function mirroredParameters(inputSchema: JsonObject): readonly MirroredParameter[] | undefined {
   const found: MirroredParameter[] = [];

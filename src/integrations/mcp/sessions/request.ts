@@ -18,22 +18,22 @@ import { createStreamListener } from "./stream-listener.ts";
 import { transportFailure } from "../failures/transport-failure.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** Resumptions of one request's stream that bring no event. */
+/** Maximum number of resumptions of one request's stream that bring no event. */
 const MAX_FRUITLESS_RESUMES = 5;
-/** Milliseconds between resumptions that a server asks for without pause. */
+/** Minimum number of milliseconds between resumptions, even if the server requests no pause. */
 const MIN_RESUME_PAUSE_MS = 200;
 
 const EVENT_STREAM = "text/event-stream";
 const LISTEN = "subscriptions/listen";
 
-/** For messages without a waiting caller, in milliseconds. */
+/** Timeout of messages that no caller waits for, in milliseconds. */
 const NOTIFY_TIMEOUT_MS = 10_000;
 
 export interface McpRequest {
   readonly method: string;
   /** Without `_meta`. */
   readonly params: JsonObject;
-  /** The subject's name or URI, mirrored in a header by the modern revision. */
+  /** The name or URI of the tool, prompt or resource, which 2026-07-28 repeats in a header. */
   readonly name?: string | undefined;
   /** Additional headers, alternating names and values. */
   readonly headers?: readonly string[];
@@ -57,7 +57,7 @@ export interface McpReply {
 export interface ListenRequest {
   readonly uris: readonly string[];
   readonly listener: (notification: UpstreamNotification) => void;
-  /** Returns who can answer requests of the server now. */
+  /** Returns the client that can now answer requests of the server. */
   readonly client?: (() => RelayedClient | undefined) | undefined;
   /** Called once when the stream is open. */
   readonly onStream?: (() => void) | undefined;
@@ -74,8 +74,8 @@ export interface Requester {
   /** Sends a message without a result. Never throws: the next request reports the problem. */
   notify(session: UpstreamSession, message: JsonObject): Promise<void>;
   /**
-   * Listens for notifications of these resources and of the lists until the stream ends. Throws UpstreamFailure when
-   * there is no such stream, or the signal's reason.
+   * Listens for notifications of these resources and of the lists until the stream ends. Throws UpstreamFailure if the
+   * server does not offer such a stream, or the signal's reason.
    */
   listen(session: UpstreamSession, request: ListenRequest): Promise<void>;
   readonly openChannel: OpenChannel;

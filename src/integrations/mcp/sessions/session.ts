@@ -84,7 +84,7 @@ function introductionIn({ serverInfo, instructions, _meta: meta }: JsonObject): 
   };
 }
 
-/** For `initialize` itself: no session id, no version. */
+/** A session without an id and a version, for `initialize` itself. */
 export function createUninitializedSession(endpoint: Endpoint, channel?: EventChannel): UpstreamSession {
   return {
     ...createSession(endpoint, { revision: "legacy", protocolVersion: "", id: undefined }, {}, channel),

@@ -3,7 +3,7 @@ import type { WebhookEventType } from "../../../webhooks/webhook-event.ts";
 import { owner } from "../identity/owner.ts";
 import { indexAs } from "../index-as.ts";
 
-/** An address that receives an account's events, and when the next is due. */
+/** An address that receives an account's events, and the time at which its next delivery is due. */
 export const WebhookEntity = defineEntity({
   name: "Webhook",
   properties: {

@@ -21,17 +21,19 @@ import { sealGrant, toGrant } from "./sealed-grant.ts";
  */
 const LOCK_TIMEOUT = String(25_000);
 /**
- * Pauses in milliseconds between attempts to store renewed tokens. They must be stored, because the previous tokens are
- * no longer valid.
+ * Pauses in milliseconds between attempts to store renewed tokens. The renewed tokens must be stored, because the
+ * previous ones are no longer valid.
  */
 const STORE_AGAIN_MS = [50, 200, 1_000, 3_000] as const;
 
 /** PostgreSQL's code for a lock timeout. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** The dependencies of the store. `pool` is separate, because a transaction lasts until the vendor answers. */
+/**
+ * The dependencies of the store. `pool` is separate, because a renewal's transaction lasts until the vendor responds.
+ */
 export interface GrantStoreDeps {
-  /** Serves reads that wait for no lock. */
+  /** Used for reads that wait for no lock. */
   readonly reads: StatementRunner;
   readonly pool: pg.Pool;
   readonly sealer: Sealer;
@@ -81,7 +83,7 @@ export function createUpstreamGrantStore({ reads, pool, sealer }: GrantStoreDeps
       await sleep(pauseMs);
       try {
         const written = await write(pool, accountId, renewed);
-        // No row: the failed transaction did commit, or another replica was faster.
+        // No row was changed: either the failed transaction did commit, or another replica was faster.
         return written ?? (await select(findConnectionGrant, pool, accountId, connectionId));
       } catch {
         // Retried until the last pause has passed.

@@ -49,7 +49,7 @@ export interface ConnectionWriteDeps extends Pick<Database, "orm" | "pool"> {
   readonly maxConnections: number;
   /** Enqueues the verification of a connection's key, within the transaction. */
   readonly enqueueVerification: (em: EntityManager, connection: Connection) => Promise<void>;
-  /** Stores webhook events, within the transaction. Without it there are none. */
+  /** Stores webhook events, within the transaction. Without it, no events are stored. */
   readonly webhooks?: WebhookOutbox;
   /** Deletes the owner's authorization, if there is one, within the transaction. */
   readonly endAuthorization?: (em: EntityManager, accountId: string, connectionId: number) => Promise<void>;
@@ -103,7 +103,7 @@ export function createConnectionWrites(
     return rows[0] && toConnection(accountId, rows[0]);
   }
 
-  /** Within a transaction that holds the lock on the account's row, under which its connections are counted. */
+  /** Must run in a transaction that holds the lock on the account's row, under which its connections are counted. */
   async function insert(em: EntityManager, fresh: NewConnection, actor: Actor): Promise<Connection> {
     const { accountId, secrets, configuration, statusReason, ...fields } = fresh;
     const { count, id, now } = await tablesOf(em)
@@ -234,7 +234,7 @@ async function applyEffects(
   if (effects.verify === true) await deps.enqueueVerification(em, connection);
   if (effects.endClientAccess === true) {
     await em.nativeDelete(SessionEntity, { accountId, clientId: oauthClientId });
-    // Last, so that no lock wait comes between the revocation's bound and the commit.
+    // Must be the last statement, so that no lock wait comes between the revocation's bound and the commit.
     await revoke(runnerOf(em), { accountId, kind: "client", subject: oauthClientId, issuedBefore: new Date() });
   }
 }

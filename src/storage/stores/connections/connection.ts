@@ -51,7 +51,7 @@ export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStor
     async sealedSecrets(accountId, id, keyVersion) {
       const { rows } = await statements.findSealedSecrets(pool, { accountId, id, keyVersion });
       const sealed = rows[0]?.sealedSecrets;
-      // A copy, because the driver returns a view that would keep the 64 KiB of the socket's buffer in memory.
+      // A copy, because the driver returns a view that keeps the 64 KiB buffer of the socket in memory.
       return sealed ? new Uint8Array(sealed) : undefined;
     },
     openSecrets(accountId, id, sealed) {

@@ -15,7 +15,7 @@ const deleteHistory = deleteInBatches(
   (given: OfConnection) => sql`account_id = ${given.accountId} and connection_id = ${given.connectionId}`,
 );
 
-// Without a connection, or if it stores no contents any more, all contents are deleted.
+// Deletes all contents if the connection is gone or stores no contents any more.
 const deleteContents = deleteInBatches(
   "purge_contents",
   "call_contents",
@@ -47,7 +47,7 @@ const EXPIRED: readonly DeleteInBatches<object>[] = [
     ["key"],
     () => sql`expire < extract(epoch from now()) * 1000`,
   ),
-  // Tokens that the vendor has not revoked after days of attempts; this service no longer uses them.
+  // Tokens that the vendor has not revoked after days of attempts. This service no longer uses them.
   deleteInBatches(
     "purge_ended_grants",
     "connection_grant",

@@ -131,7 +131,7 @@ export function createSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">
   };
 }
 
-/** Marks an alias among the ids of tools that `bare_names` maps to connections. */
+/** The prefix of an alias in `bare_names`, which otherwise maps tool ids to connections. */
 const ALIAS_MARK = "@";
 
 function printNames({ bareNameOwners, aliasOwners }: Pick<SessionClaim, "bareNameOwners" | "aliasOwners">): string {

@@ -7,8 +7,8 @@ import { runnerOf } from "../run-statement.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 /**
- * Runs a change of a connection within the transaction and stores the event that tells of it. An account without
- * webhooks costs nothing.
+ * Runs a change of a connection within the transaction and stores the event for it. Costs nothing for an account
+ * without webhooks.
  */
 export async function recordChange<Result>(
   em: EntityManager,

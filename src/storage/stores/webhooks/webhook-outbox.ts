@@ -10,7 +10,7 @@ import { disableWebhook } from "./webhook-change.ts";
 
 const FALLS_BEHIND = `${MAX_WAITING_DELIVERIES} deliveries are waiting, more than a webhook can have.`;
 
-/** Stores events for the webhooks of their accounts, in the transactions of the changes that they tell of. */
+/** Stores events for the webhooks of their accounts, in the transactions of the changes that they report. */
 export interface WebhookOutbox {
   /** Whether an event of the account needs no transaction, because the account has no webhook. */
   isQuiet(accountId: string): boolean;
@@ -18,7 +18,7 @@ export interface WebhookOutbox {
   record(em: EntityManager, event: WebhookEvent): Promise<void>;
 }
 
-/** Locks the account's enabled webhooks in one order, so that concurrent changes wait for each other. */
+/** Locks the account's enabled webhooks in a fixed order, so that concurrent changes wait for each other. */
 function lockWebhooks(em: EntityManager, accountId: string) {
   return tablesOf(em)
     .selectFrom("webhook")
@@ -29,7 +29,7 @@ function lockWebhooks(em: EntityManager, accountId: string) {
     .execute();
 }
 
-/** Whether the webhook has the most deliveries that may wait. Counts no further. */
+/** Whether the webhook has the maximum number of waiting deliveries. Stops counting there. */
 async function isBehind(em: EntityManager, accountId: string, webhookId: string): Promise<boolean> {
   const { count } = await tablesOf(em)
     .selectFrom((from) =>

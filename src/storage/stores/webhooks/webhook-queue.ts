@@ -17,12 +17,12 @@ import { runnerOf } from "../run-statement.ts";
 import { disableWebhook } from "./webhook-change.ts";
 import { openWebhookSecrets } from "./webhook-row.ts";
 
-/** Webhooks of one account per claim. */
+/** Maximum number of webhooks of one account per claim. */
 const PER_ACCOUNT = 4;
 
 const inSeconds = (seconds: number) => raw("now() + make_interval(secs => ?)", [seconds]);
 
-/** Orders due webhooks by account in turn, and omits those that exceed an account's share. */
+/** Orders due webhooks by taking turns between accounts, and omits those that exceed an account's share. */
 function takeTurns<Due extends DueWebhook>(due: readonly Due[]): readonly Due[] {
   const byAccount = Object.values(Object.groupBy(due, ({ accountId }) => accountId));
   return Array.from({ length: PER_ACCOUNT }, (_, turn) => byAccount.flatMap((own) => own?.[turn] ?? [])).flat();
@@ -49,7 +49,7 @@ export function createDeliveryQueue(orm: Orm, sealer: Sealer): DeliveryQueue {
       responseStatus: responseStatus ?? null,
       error: error ?? null,
     };
-    // A delivery that was given up meanwhile keeps its status, except that it was delivered.
+    // A delivery that was given up meanwhile keeps its status, unless this attempt delivered it.
     const isPending = { accountId, id, status: "pending" as const };
     if (verdict.kind === "delivered") {
       await em.nativeUpdate(

@@ -6,7 +6,7 @@ import { negotiateProtocolVersion, parseClientInfo, type McpSession } from "../.
 import { invalidParams, requiredText } from "../methods.ts";
 import type { Serving } from "../serving.ts";
 
-/** In characters of JSON. */
+/** Maximum size of the declared capabilities, in characters of JSON. */
 const MAX_CAPABILITIES_LENGTH = 16_384;
 
 /** What a client states in `initialize`. */

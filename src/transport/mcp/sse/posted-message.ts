@@ -11,7 +11,7 @@ export interface PostedMessage {
   readonly body: string;
 }
 
-/** Returns where the messages for a session's stream are received. A digest, because the bus carries it. */
+/** Returns the relay address for the messages to a session's stream. It is a digest, because it appears on the bus. */
 export function streamAddress(sessionId: string): string {
   return createHash("sha256").update(sessionId).digest("base64url");
 }

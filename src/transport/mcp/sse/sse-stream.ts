@@ -12,7 +12,7 @@ import type { SessionMessage } from "../sessions/session-requests.ts";
 import { readPosted } from "./posted-message.ts";
 import type { SseServing } from "./sse-serving.ts";
 
-/** Characters that wait for a client that does not read. Its stream is closed beyond them. */
+/** Maximum number of characters that wait for a client that does not read. Beyond this limit, its stream is closed. */
 const MAX_WAITING = 16 * 1024 * 1024;
 
 /** A session's stream on the replica that it was opened on. */
@@ -25,7 +25,7 @@ export interface SseStream {
   receive(text: string): void;
   /** Closes the stream after the responses to the requests that are being processed. */
   stop(close: () => void): void;
-  /** The stream is closed: cancels what nobody can receive. */
+  /** The stream is closed: cancels the requests whose responses nobody can receive. */
   closed(): void;
 }
 

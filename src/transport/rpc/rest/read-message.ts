@@ -105,7 +105,7 @@ function readObject(json: JsonValue, name: string): unknown {
   return json;
 }
 
-/** Reads a time as proto JSON has it, and a date, which means its start in UTC. */
+/** Reads a time in the form of proto JSON, or a date, which means its start in UTC. */
 export function readTimestamp(json: JsonValue, name: string): Timestamp {
   if (typeof json !== "string") throw invalid(name, `${name} must be a string.`);
   return timestampFromDate(parseTimestamp(name, json));
