@@ -6,7 +6,7 @@ import { readJsonBytes } from "../../http/read-body.ts";
 import { endpointPath, SSE_ENDPOINT } from "../address.ts";
 import { checkVersionHeader, sessionFilter } from "../legacy.ts";
 import { readMessage } from "../message.ts";
-import { MAX_BODY_BYTES, parseBody } from "../parse-body.ts";
+import { MAX_BODY_BYTES, parseBody } from "../endpoint/parse-body.ts";
 import { CODES, RpcFault } from "../rpc-fault.ts";
 import type { Admitted } from "../serving.ts";
 import { notAMessage } from "../sessions/session-requests.ts";

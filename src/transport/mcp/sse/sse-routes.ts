@@ -3,8 +3,8 @@ import { type AdmissionDeps, serveAdmitted } from "../../gate/serve-admitted.ts"
 import type { HttpExchange } from "../../http/exchange.ts";
 import type { Route, RouteHandler } from "../../http/router.ts";
 import { SSE_ENDPOINT } from "../address.ts";
-import { answerRpcFault } from "../answer-rpc-fault.ts";
-import { connectionIdIn, createEndpointAccess } from "../endpoint-access.ts";
+import { answerRpcFault } from "../endpoint/answer-rpc-fault.ts";
+import { connectionIdIn, createEndpointAccess } from "../endpoint/endpoint-access.ts";
 import type { OriginGuard } from "../origin-guard.ts";
 import { readAccept } from "../reply.ts";
 import { CODES, requestFault, RpcFault } from "../rpc-fault.ts";

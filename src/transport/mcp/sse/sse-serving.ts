@@ -1,7 +1,7 @@
 import type { RelayMessages } from "../../../runtime/relay/relay-messages.ts";
 import type { TimeLimit } from "../../../time-limit.ts";
 import type { ConcurrencyLimiter } from "../../gate/concurrency-limiter.ts";
-import type { EndpointAccess } from "../endpoint-access.ts";
+import type { EndpointAccess } from "../endpoint/endpoint-access.ts";
 import type { Serving } from "../serving.ts";
 import type { SessionRequests } from "../sessions/session-requests.ts";
 

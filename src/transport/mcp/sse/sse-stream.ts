@@ -7,7 +7,7 @@ import { errorText, readMessage, resultText, type RpcMessage, type RpcRequest } 
 import { eventText, type RequestStream } from "../reply.ts";
 import { CODES, methodFault, requestFault, RpcFault } from "../rpc-fault.ts";
 import { introductionText, readIntroduction } from "../sessions/introduction.ts";
-import { parseBody } from "../parse-body.ts";
+import { parseBody } from "../endpoint/parse-body.ts";
 import type { SessionMessage } from "../sessions/session-requests.ts";
 import { readPosted } from "./posted-message.ts";
 import type { SseServing } from "./sse-serving.ts";

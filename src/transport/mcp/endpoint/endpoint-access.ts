@@ -1,11 +1,11 @@
-import { type Principal, reaches } from "../../identity/principal.ts";
-import { connectionNotFound, parseServerId } from "../../identity/server-id.ts";
-import type { ConnectionView } from "../../connections/connection-view.ts";
-import type { Access } from "../gate/gate.ts";
-import { routeNotFound } from "../http/fault.ts";
-import type { PathParameters } from "../http/router.ts";
-import { ENDPOINT, endpointPath, metadataUrl } from "./address.ts";
-import { MCP_SCOPES } from "./resource-metadata.ts";
+import { type Principal, reaches } from "../../../identity/principal.ts";
+import { connectionNotFound, parseServerId } from "../../../identity/server-id.ts";
+import type { ConnectionView } from "../../../connections/connection-view.ts";
+import type { Access } from "../../gate/gate.ts";
+import { routeNotFound } from "../../http/fault.ts";
+import type { PathParameters } from "../../http/router.ts";
+import { ENDPOINT, endpointPath, metadataUrl } from "../address.ts";
+import { MCP_SCOPES } from "../resource-metadata.ts";
 
 /** One of these scopes is required; each tool then checks its own. */
 const REQUIRED_SCOPES = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mgmt.admin"];

@@ -1,8 +1,8 @@
-import type { JsonValue } from "../../json.ts";
-import { JSON_HEADERS } from "../http/answer.ts";
-import type { HttpExchange } from "../http/exchange.ts";
-import { errorText, idOf } from "./message.ts";
-import type { RpcFault } from "./rpc-fault.ts";
+import type { JsonValue } from "../../../json.ts";
+import { JSON_HEADERS } from "../../http/answer.ts";
+import type { HttpExchange } from "../../http/exchange.ts";
+import { errorText, idOf } from "../message.ts";
+import type { RpcFault } from "../rpc-fault.ts";
 
 /** Sends an error with the id of the body, if it is known. */
 export function answerRpcFault(exchange: HttpExchange, body: JsonValue | undefined, fault: RpcFault): void {

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { type JsonValue, parseJson } from "../../json.ts";
-import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../http/read-body.ts";
-import { CODES, RpcFault } from "./rpc-fault.ts";
+import { type JsonValue, parseJson } from "../../../json.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../../http/read-body.ts";
+import { CODES, RpcFault } from "../rpc-fault.ts";
 
 /** The largest body of a POST, in bytes (DESIGN §8). */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
