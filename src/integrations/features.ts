@@ -9,7 +9,7 @@ export interface ServerIntroduction {
   readonly instructions: string | undefined;
 }
 
-/** The resources, resource templates and prompts of an upstream, and its info and instructions. */
+/** The resources, resource templates, prompts and skills of an upstream, and its info and instructions. */
 export interface FeatureListing {
   readonly server: ServerIntroduction;
   readonly capabilities: {
@@ -30,6 +30,8 @@ export interface FeatureListing {
   readonly resourceTemplates: readonly ListedFeature[];
   /** Unique by `name`. */
   readonly prompts: readonly ListedFeature[];
+  /** Unique by `uri`. */
+  readonly skills: readonly ListedFeature[];
   /** A description of each list that a limit cut. */
   readonly truncated: readonly string[];
   /** The upstream's time to live of the lists in milliseconds, if it states one. */
@@ -51,7 +53,13 @@ export type FeatureRequest =
   | SubscribeRequest
   | { readonly method: "prompts/get"; readonly name: string; readonly args: JsonObject | undefined }
   | { readonly method: "completion/complete"; readonly params: JsonObject }
+  | SkillRequest
   | TaskRequest;
+
+/** A request of the skills extension. */
+export type SkillRequest =
+  | { readonly method: "skills/get"; readonly uri: string }
+  | { readonly method: "resources/directory/read"; readonly uri: string; readonly cursor: string | undefined };
 
 /** Subscribes the session of the client's calls. A server without sessions is not asked: `watch` subscribes there. */
 export interface SubscribeRequest {

@@ -32,6 +32,7 @@ import { isJsonObject, parseJson, type JsonObject } from "../../src/json.ts";
 import { createModernTasks, type ModernTasks, TASKS } from "./modern-tasks.ts";
 import { createSessionTasks, SESSION_TASKS_CAPABILITY, type SessionTasks } from "./session-tasks.ts";
 import { TASK_TOOL_LIST } from "./task-tools.ts";
+import { answerSkillRequest, readSkillFile, SKILL_RESOURCES, SKILLS } from "./skills.ts";
 import { ANSWERS, getPrompt, PROMPTS, readResource, RESOURCES, TOOLS } from "./everything-content.ts";
 
 /** The protocol revisions of an upstream: those with sessions, 2026-07-28, or all. */
@@ -71,7 +72,8 @@ function createEverything(
         prompts: { listChanged: true },
         completions: {},
         logging: {},
-        ...(asking === undefined ? { extensions: { [TASKS]: {} } } : { tasks: SESSION_TASKS_CAPABILITY }),
+        extensions: { ...(asking === undefined && { [TASKS]: {} }), [SKILLS]: { directoryRead: true } },
+        ...(asking !== undefined && { tasks: SESSION_TASKS_CAPABILITY }),
       },
     },
   );
@@ -89,7 +91,7 @@ function createEverything(
   server.setRequestHandler("tools/call", ({ params }, context) =>
     callTool(params.name, params.arguments ?? {}, context),
   );
-  server.setRequestHandler("resources/list", () => ({ resources: [...RESOURCES] }));
+  server.setRequestHandler("resources/list", () => ({ resources: [...RESOURCES, ...SKILL_RESOURCES] }));
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: [
       {
@@ -101,10 +103,11 @@ function createEverything(
     ],
   }));
   server.setRequestHandler("resources/read", ({ params: { uri } }) => {
-    const found = readResource(uri);
+    const found = readResource(uri) ?? readSkillFile(uri);
     if (found === undefined) throw new ResourceNotFoundError(uri);
     return found;
   });
+  server.fallbackRequestHandler = ({ method, params = {} }) => Promise.resolve(answerSkillRequest(method, params));
   server.setRequestHandler("resources/subscribe", () => ({}));
   server.setRequestHandler("resources/unsubscribe", () => ({}));
   server.setRequestHandler("prompts/list", () => ({

@@ -38,6 +38,9 @@ const RUNS: readonly ServerRun[] = ["2025-03-26", "2025-06-18", "2025-11-25", "2
 /** The revisions with a set of requirements. For the others all scenarios of the revision are required. */
 const REQUIREMENTS = ["2025-11-25", "2026-07-28"];
 
+/** The scenarios of the skills extension (SEP-2640), which belong to no set of requirements. */
+const SKILL_SCENARIOS = ["sep-2640-skills-enumeration", "sep-2640-skills-manifest", "sep-2640-skills-directory"];
+
 /** The scenarios for clients of 2025-03-26 servers that log in. */
 const BACKCOMPAT = ["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"];
 
@@ -96,15 +99,19 @@ async function runSuite({ version, upstream: revision }: ServerRun): Promise<Out
   try {
     await connect(publicUrl, upstream.url);
     const results = join(folder, "results");
-    const { code, output } = await runChild({
-      command: process.execPath,
-      args: [
-        ...[SUITE, "server", "--url", `${publicUrl}/mcp`, ...choiceOf(version), "-o", results],
-        ...expectedFailures(`expected-failures.${version}.${revision}.yaml`),
-      ],
-    });
+    const runScenarios = (...choice: readonly string[]) =>
+      runChild({
+        command: process.execPath,
+        args: [SUITE, "server", "--url", `${publicUrl}/mcp`, ...choice, "-o", results],
+      });
+    const expected = expectedFailures(`expected-failures.${version}.${revision}.yaml`);
+    const runs = [await runScenarios(...choiceOf(version), ...expected)];
+    for (const scenario of SKILL_SCENARIOS)
+      runs.push(await runScenarios("--scenario", scenario, "--spec-version", version, "--force"));
+    const code = runs.find((one) => one.code !== 0)?.code ?? 0;
+    const output = runs.map((one) => one.output).join("");
     const found = await readScenarioResults(results);
-    const missing = (await serverScenarios(version)).filter(
+    const missing = [...(await serverScenarios(version)), ...SKILL_SCENARIOS].filter(
       (name) => !found.some(({ scenario, passed, failed }) => scenario === name && passed + failed.length > 0),
     );
     const warnings = replicas.map((replica) => replica.output()).join("");

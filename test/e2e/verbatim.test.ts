@@ -14,6 +14,7 @@ const APP = "ui://clock/app.html";
 const NOTE = "note://all/1";
 const PAGE = "https://example.com/page";
 const TEMPLATE = "note://all/{id}";
+const SKILL = "skill://acme/refunds/";
 const CSP = `{"csp":{"connectDomains":["https://api.example.com"],"b":[]},"permissions":{"camera":{}},"prefersBorder":false}`;
 
 const TOOLS = [
@@ -34,6 +35,25 @@ const RESOURCES = [
   `{"name":"Note","size":12,"uri":"${NOTE}","annotations":{"priority":1.0,"audience":["user"]},"icons":[]}`,
 ];
 const TEMPLATES = [`{"uriTemplate":"${TEMPLATE}","description":"","name":"Notes","own":{"b":1,"a":2}}`];
+const DIGEST = `sha256:${"0a".repeat(32)}`;
+const SKILLS = [
+  String.raw`{ "resources":[ {"size":12,"own":1.0,"uri":"${SKILL}SKILL.md","digest":"${DIGEST}"} ,
+    {"uri":"${SKILL}examples/caf%C3%A9.md","digest":"${DIGEST}","size":0}],"own":{"uri":"${SKILL}SKILL.md","2":1E+2,"1":[ ]},
+    "frontmatter":{"name":"refunds","license":"","description":"\u00e9\/","2":1.0,"1":null,"uri":"${SKILL}"},"_meta":{"b":1,"a":-0.50},"uri":"${SKILL}SKILL.md"}`,
+  `{"uri":"git://repo/skills/daily/SKILL.md","frontmatter":{"name":"daily","description":"d"},"resources":"dynamic"}`,
+];
+/** Entries for which a host would reject the list. */
+const BROKEN_SKILLS = [
+  `{"uri":"skill://other/SKILL.md","frontmatter":{"name":"refunds","description":"d"},"resources":"dynamic"}`,
+  `{"uri":"skill://nameless/SKILL.md","frontmatter":{"name":"nameless"},"resources":"dynamic"}`,
+  `{"uri":"skill://fileless/SKILL.md","frontmatter":{"name":"fileless","description":"d"}}`,
+  `{"uri":"skill://outside/SKILL.md","frontmatter":{"name":"outside","description":"d"},"resources":[{"uri":"skill://other/SKILL.md","digest":"${DIGEST}","size":1}]}`,
+  `{"uri":"skill://sizeless/SKILL.md","frontmatter":{"name":"sizeless","description":"d"},"resources":[{"uri":"skill://sizeless/SKILL.md","digest":"${DIGEST}"}]}`,
+  `{"uri":"skill://README.md","frontmatter":{"name":"readme","description":"d"},"resources":"dynamic"}`,
+  `{"uri":7}`,
+  `null`,
+];
+const DIRECTORY = `{"resources":[{"name":"examples","uri":"${SKILL}examples","mimeType":"inode/directory","size":1.0}],"nextCursor":"a/b=","own":1.0}`;
 const PROMPTS = [`{"name":"greet","arguments":[{"name":"who","required":false,"own":1}],"own":{"2":0,"1":0}}`];
 
 const CALLS: Readonly<Record<string, string>> = {
@@ -46,7 +66,8 @@ const PROMPT = `{"messages":[{"role":"user","content":{"type":"resource","resour
 const COMPLETION = `{"completion":{"values":["a"],"total":1.0,"hasMore":false,"own":1}}`;
 const ERROR = `{"code":-32050,"message":"no \\"such\\" thing","data":{"b":1,"a":[null]}}`;
 const SERVER_INFO = `{"name":"clock","version":"2.0","title":"Clock","websiteUrl":"https://clock.example","icons":[{"src":"https://clock.example/i.png"}],"own":true}`;
-const CAPABILITIES = `{"tools":{},"resources":{},"prompts":{},"completions":{},"extensions":{"io.modelcontextprotocol/ui":{}}}`;
+const EXTENSIONS = `{"io.modelcontextprotocol/ui":{},"io.modelcontextprotocol/skills":{"directoryRead":true,"own":[]}}`;
+const CAPABILITIES = `{"tools":{},"resources":{},"prompts":{},"completions":{},"extensions":${EXTENSIONS}}`;
 const INSTRUCTIONS = "Ask for the time.\nThen tell it.";
 
 /** Texts of one revision; `mark` tells the upstreams apart. */
@@ -65,6 +86,10 @@ function scriptOf(revision: "legacy" | "modern", mark: string): Script {
       "resources/list": list("resources", RESOURCES),
       "resources/templates/list": list("resourceTemplates", TEMPLATES),
       "prompts/list": list("prompts", PROMPTS),
+      "skills/list": list("skills", [...SKILLS, ...BROKEN_SKILLS]),
+      "skills/get": ({ uri }) =>
+        result(skillResult(String(uri).startsWith(SKILL) ? 0 : 1), '"ttlMs":1234,"cacheScope":"public",'),
+      "resources/directory/read": result(DIRECTORY),
       "resources/read": ({ uri }) => result(readText(String(uri), mark), '"ttlMs":1234,"cacheScope":"public",'),
       "prompts/get": result(PROMPT),
       "completion/complete": result(COMPLETION),
@@ -76,6 +101,10 @@ function scriptOf(revision: "legacy" | "modern", mark: string): Script {
 
 function readText(uri: string, mark: string): string {
   return `{"contents":[{"text":"<p>${mark}</p>","uri":"${uri}","mimeType":"text/html;profile=mcp-app","_meta":{"ui":${CSP}}}],"own":1.0}`;
+}
+
+function skillResult(index: number): string {
+  return `{"own":1.0,"skill":${SKILLS[index]}}`;
 }
 
 interface Connected {
@@ -176,7 +205,11 @@ const qualified = (text: string, id: string): string =>
   text
     .replaceAll(APP, `ui://patchbay/${id}/clock/app.html`)
     .replaceAll(NOTE, `patchbay://${id}/${NOTE}`)
-    .replaceAll(TEMPLATE, `patchbay://${id}/${TEMPLATE}`);
+    .replaceAll(TEMPLATE, `patchbay://${id}/${TEMPLATE}`)
+    .replaceAll(/"uri":"skill:\/\/(?=acme\/refunds\/(SKILL|examples))/g, `"uri":"skill://patchbay/${id}/`)
+    .replaceAll('"uri":"git://', `"uri":"patchbay://${id}/git://`)
+    // A member that only looks like the URI of a file.
+    .replace(`"own":{"uri":"skill://patchbay/${id}/`, '"own":{"uri":"skill://');
 
 const unnamed = (tool: string): [string, string][] =>
   membersIn(tool).filter(([key]) => key !== "name" && key !== "description");
@@ -197,6 +230,7 @@ describe.each(pairs)("a $client client of the address of a connection to a $upst
     ["resources/list", "resources", RESOURCES],
     ["resources/templates/list", "resourceTemplates", TEMPLATES],
     ["prompts/list", "prompts", PROMPTS],
+    ["skills/list", "skills", SKILLS],
   ])("receives the items of %s byte for byte", async (method, key, items) => {
     const result = resultOf(await ask(method));
     expect(itemsOf(result, key).sort()).toEqual([...items].sort());
@@ -228,6 +262,19 @@ describe.each(pairs)("a $client client of the address of a connection to a $upst
     expect(saidIn(completion, client)).toEqual(membersIn(COMPLETION));
   });
 
+  test("receives skills and directories byte for byte", async () => {
+    for (const index of SKILLS.keys()) {
+      const uri = String((JSON.parse(SKILLS[index] ?? "") as JsonObject).uri);
+      const skill = resultOf(await ask("skills/get", { uri }));
+      expect(saidIn(skill, client)).toEqual(membersIn(skillResult(index)));
+      if (client === "modern") expect(textOf(skill, "ttlMs")).toBe(connection().revision === "modern" ? "1234" : "0");
+    }
+    const read = resultOf(await ask("resources/directory/read", { uri: SKILL.slice(0, -1), cursor: "a" }));
+    expect(saidIn(read, client)).toEqual(membersIn(DIRECTORY));
+    const asked = upstreams[index]?.received.findLast(({ method }) => method === "resources/directory/read");
+    expect(asked?.params).toMatchObject({ uri: SKILL.slice(0, -1), cursor: "a" });
+  });
+
   test("receives errors with code, message and data", async () => {
     const error = textOf(await ask("prompts/get", { name: "broken" }), "error");
     expect(JSON.parse(error ?? "")).toEqual(JSON.parse(ERROR));
@@ -238,7 +285,7 @@ describe.each(pairs)("a $client client of the address of a connection to a $upst
       const result = resultOf(await ask("server/discover"));
       expect(JSON.parse(textOf(result, "instructions") ?? "")).toBe(INSTRUCTIONS);
       expect(textOf(textOf(result, "_meta") ?? "", "io.modelcontextprotocol/serverInfo")).toBe(SERVER_INFO);
-      expect(textOf(textOf(result, "capabilities") ?? "", "extensions")).toBe('{"io.modelcontextprotocol/ui":{}}');
+      expect(textOf(textOf(result, "capabilities") ?? "", "extensions")).toBe(EXTENSIONS);
       return;
     }
     const wire = createWire(world.service.url, world.token, `/mcp/${connection().id}`);
@@ -247,7 +294,7 @@ describe.each(pairs)("a $client client of the address of a connection to a $upst
     const result = resultOf(opened.text);
     expect(JSON.parse(textOf(result, "instructions") ?? "")).toBe(INSTRUCTIONS);
     expect(textOf(result, "serverInfo")).toBe(SERVER_INFO);
-    expect(textOf(textOf(result, "capabilities") ?? "", "extensions")).toBe('{"io.modelcontextprotocol/ui":{}}');
+    expect(textOf(textOf(result, "capabilities") ?? "", "extensions")).toBe(EXTENSIONS);
   });
 });
 
@@ -257,10 +304,13 @@ describe.each(CLIENTS)("a %s client of /mcp", (client) => {
     const tools = itemsOf(resultOf(await ask("tools/list")), "tools").map(unnamed);
     const resources = itemsOf(resultOf(await ask("resources/list")), "resources");
     const templates = itemsOf(resultOf(await ask("resources/templates/list")), "resourceTemplates");
+    const skills = itemsOf(resultOf(await ask("skills/list")), "skills");
+    expect(skills).toHaveLength(SKILLS.length * connected.length);
     for (const { id } of connected) {
       for (const tool of TOOLS) expect(tools).toContainEqual(unnamed(qualified(tool, id)));
       for (const resource of RESOURCES) expect(resources).toContain(qualified(resource, id));
       for (const template of TEMPLATES) expect(templates).toContain(qualified(template, id));
+      for (const skill of SKILLS) expect(skills).toContain(qualified(skill, id));
     }
   });
 
@@ -274,6 +324,20 @@ describe.each(CLIENTS)("a %s client of /mcp", (client) => {
         const read = resultOf(await ask("resources/read", { uri }));
         expect(saidIn(read, client)).toEqual(membersIn(readText(uri, mark)));
       }
+    }
+  });
+
+  test("receives skills of two connections with the same URI under the URIs of the list", async () => {
+    const ask = await askerOf(client, "/mcp");
+    for (const { id } of connected) {
+      for (const [index, skill] of SKILLS.entries()) {
+        const uri = String((JSON.parse(qualified(skill, id)) as JsonObject).uri);
+        const result = resultOf(await ask("skills/get", { uri }));
+        expect(saidIn(result, client)).toEqual(membersIn(qualified(skillResult(index), id)));
+      }
+      const uri = `skill://patchbay/${id}/acme/refunds`;
+      const read = resultOf(await ask("resources/directory/read", { uri }));
+      expect(saidIn(read, client)).toEqual(membersIn(qualified(DIRECTORY, id)));
     }
   });
 
@@ -299,12 +363,13 @@ describe.each(CLIENTS)("a %s client of /mcp", (client) => {
   });
 });
 
-test("declares the UI capability to upstreams of both revisions", () => {
-  const ui = { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } };
+test("declares apps and skills to upstreams of both revisions", () => {
+  const ui = { mimeTypes: ["text/html;profile=mcp-app"] };
+  const declared = { extensions: { "io.modelcontextprotocol/ui": ui, "io.modelcontextprotocol/skills": {} } };
   const initialized = upstreams[0]?.received.find(({ method }) => method === "initialize");
-  expect(initialized?.params.capabilities).toEqual(ui);
+  expect(initialized?.params.capabilities).toEqual(declared);
   const listed = upstreams[2]?.received.find(({ method }) => method === "tools/list");
-  expect((listed?.params._meta as JsonObject)["io.modelcontextprotocol/clientCapabilities"]).toEqual(ui);
+  expect((listed?.params._meta as JsonObject)["io.modelcontextprotocol/clientCapabilities"]).toEqual(declared);
 });
 
 test.each(pairs)("passes the trace of a $client client on to a $upstream upstream", async ({ client, index }) => {

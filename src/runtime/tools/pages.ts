@@ -29,10 +29,15 @@ export function indexAfterCursor<Item>(
   return low;
 }
 
-export function pageFrom<Item>(items: readonly Item[], keyOf: (item: Item) => string, start: number): KeyPage<Item> {
-  const page = items.slice(start, start + PAGE_SIZE);
+export function pageFrom<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+  start: number,
+  size: number = PAGE_SIZE,
+): KeyPage<Item> {
+  const page = items.slice(start, start + size);
   const last = page.at(-1);
-  const isLast = last === undefined || start + PAGE_SIZE >= items.length;
+  const isLast = last === undefined || start + size >= items.length;
   return { items: page, nextCursor: isLast ? undefined : formatCursor(keyOf(last)) };
 }
 

@@ -79,9 +79,10 @@ export function createChangeFollower(
   }
 
   function notifyLists(before: UpstreamView, now: UpstreamView): void {
-    const isSame = (list: "resources" | "resourceTemplates" | "prompts"): boolean =>
+    const isSame = (list: "resources" | "resourceTemplates" | "prompts" | "skills"): boolean =>
       digestOf(before[list]) === digestOf(now[list]);
-    if (filter.resourcesListChanged && !(isSame("resources") && isSame("resourceTemplates")))
+    // Skills have no notification of their own; their files are resources.
+    if (filter.resourcesListChanged && !(isSame("resources") && isSame("resourceTemplates") && isSame("skills")))
       notify("notifications/resources/list_changed");
     if (filter.promptsListChanged && !isSame("prompts")) notify("notifications/prompts/list_changed");
   }

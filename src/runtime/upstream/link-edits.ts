@@ -21,6 +21,12 @@ export const LINKS = {
     ["messages", EACH, "content", EACH, "resource", "uri"],
   ],
   contents: [["contents", EACH, "uri"]],
+  skill: [["uri"], ["resources", EACH, "uri"]],
+  skillResult: [
+    ["skill", "uri"],
+    ["skill", "resources", EACH, "uri"],
+  ],
+  directory: [["resources", EACH, "uri"]],
 } satisfies Record<string, readonly Path[]>;
 
 const MAY_LINK = ['"uri"', '"resourceUri"', '"ui/resourceUri"', '"openai/outputTemplate"'];

@@ -1,7 +1,8 @@
 import { DomainError, invalid } from "../../domain-error.ts";
 import type { FeatureListing, ListedFeature } from "../../integrations/features.ts";
+import { skillSettings } from "../../integrations/skills.ts";
 import { looksQualified, printable, splitQualifiedName } from "../tools/tool-name.ts";
-import { matchesTemplate, qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
+import { isInSkill, matchesTemplate, qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
 import { qualifyPromptName, type Source, type UpstreamView } from "./upstream-view.ts";
 
 /** Number of alternatives that an error lists. */
@@ -38,6 +39,14 @@ const RESOURCE: FeatureKind = {
   qualify: qualifyUri,
 };
 
+const SKILL: FeatureKind = {
+  noun: "skill",
+  field: "uri",
+  isSupported: ({ capabilities }) => skillSettings(capabilities) !== undefined,
+  itemsOf: ({ skills }) => skills,
+  qualify: qualifyUri,
+};
+
 /**
  * Finds the connection of a prompt. Throws `invalid` for an ambiguous name, `not_found`, or `unavailable` with the
  * reason.
@@ -53,16 +62,33 @@ export function resolvePrompt(view: UpstreamView, name: string): ResolvedName {
 
 /** Finds the connection of a resource. Throws like `resolvePrompt`. */
 export function resolveResource(view: UpstreamView, uri: string): ResolvedName {
-  const candidates = view.byUri.get(uri) ?? [];
+  return resolveUri(view, RESOURCE, uri, view.byUri.get(uri) ?? []);
+}
+
+/** Finds the connection of a skill by the URI of its `SKILL.md`. Throws like `resolvePrompt`. */
+export function resolveSkill(view: UpstreamView, uri: string): ResolvedName {
+  return resolveUri(view, SKILL, uri, view.bySkill.get(uri) ?? []);
+}
+
+function resolveUri(view: UpstreamView, kind: FeatureKind, uri: string, candidates: readonly Source[]): ResolvedName {
   const parts = view.isQualified || candidates.length === 0 ? splitQualifiedUri(uri) : undefined;
   const meant = parts && qualified(view, parts.connectionId, parts.uri);
   if (meant !== undefined) return meant;
-  if (candidates.length > 0) return one(RESOURCE, uri, candidates);
-  const matching = view.sources.filter(({ listing }) =>
-    listing?.resourceTemplates.some(({ key }) => matchesTemplate(key, uri)),
-  );
-  if (matching.length > 0) return one(RESOURCE, uri, matching);
-  return unlisted(view, RESOURCE, uri, []);
+  if (candidates.length > 0) return one(kind, uri, candidates);
+  // Servers of skills tend to have one template that matches the files of every skill.
+  for (const mayHave of [hasInSkill, matchesAnyTemplate]) {
+    const owners = view.sources.filter(({ listing }) => listing !== undefined && mayHave(listing, uri));
+    if (owners.length > 0) return one(kind, uri, owners);
+  }
+  return unlisted(view, kind, uri, []);
+}
+
+function hasInSkill({ skills }: FeatureListing, uri: string): boolean {
+  return skills.some(({ key }) => isInSkill(key, uri));
+}
+
+function matchesAnyTemplate({ resourceTemplates }: FeatureListing, uri: string): boolean {
+  return resourceTemplates.some(({ key }) => matchesTemplate(key, uri));
 }
 
 /** Finds the connection for the URI or template of a completion reference. Throws like `resolvePrompt`. */

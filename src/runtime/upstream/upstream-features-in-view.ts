@@ -2,10 +2,8 @@ import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import { invalid } from "../../domain-error.ts";
 import type { Catalog } from "../../integrations/integration.ts";
-import { RpcError } from "../../integrations/rpc-error.ts";
-import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { createUpstreamRequester } from "./upstream-requests.ts";
+import { createUpstreamRequester, withClientUri } from "./upstream-requests.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
 import type { CallTimes } from "../calls/call-times.ts";
 import type { RunningCalls } from "../calls/running-calls.ts";
@@ -23,8 +21,9 @@ import { LINKS, renameLinks } from "./link-edits.ts";
 import type { FeatureResult, UpstreamFeatures } from "./upstream-features.ts";
 import { createChangeFollowers } from "./change-followers.ts";
 import { createUpstreamListings, type ListingFeed } from "./upstream-listings.ts";
-import { indexAfterCursor, pageFrom } from "../tools/pages.ts";
-import type { NamedItem, UpstreamView } from "./upstream-view.ts";
+import { listPage } from "./upstream-page.ts";
+import { createUpstreamSkills } from "./upstream-skills.ts";
+import type { UpstreamView } from "./upstream-view.ts";
 import { createUpstreamViews } from "./upstream-views.ts";
 
 /**
@@ -61,7 +60,15 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
     ...(deps.freshMs === undefined ? {} : { checkEveryMs: deps.freshMs }),
   });
 
+  const skills = createUpstreamSkills({
+    viewForList: async (principal) => views.of(principal, LIST_WAIT_MS),
+    viewForRequest: async (principal) => views.of(principal, REQUEST_WAIT_MS),
+    requester,
+  });
+
   return {
+    ...skills,
+
     capabilities(principal) {
       const view = views.of(principal, REQUEST_WAIT_MS);
       return view instanceof Promise ? view.then(({ capabilities }) => capabilities) : view.capabilities;
@@ -80,17 +87,17 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
 
     async listResources(principal, cursor) {
       const view = await views.of(principal, LIST_WAIT_MS);
-      return page("resources", view.resources, view, cursor);
+      return listPage("resources", view.resources, view, cursor);
     },
 
     async listResourceTemplates(principal, cursor) {
       const view = await views.of(principal, LIST_WAIT_MS);
-      return page("resourceTemplates", view.resourceTemplates, view, cursor);
+      return listPage("resourceTemplates", view.resourceTemplates, view, cursor);
     },
 
     async listPrompts(principal, cursor) {
       const view = await views.of(principal, LIST_WAIT_MS);
-      return page("prompts", view.prompts, view, cursor);
+      return listPage("prompts", view.prompts, view, cursor);
     },
 
     async readResource(principal, uri, options) {
@@ -140,26 +147,6 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
 }
 
 const NO_COMPLETION: FeatureResult = { text: '{"completion":{"values":[]}}', ttlMs: undefined };
-
-function page(
-  key: string,
-  items: readonly NamedItem[],
-  { sources }: UpstreamView,
-  cursor: string | undefined,
-): FeatureResult {
-  const keyOf = (listed: NamedItem): string => listed.key;
-  const { items: listed, nextCursor } = pageFrom(items, keyOf, indexAfterCursor(items, keyOf, cursor));
-  const next = nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`;
-  const ttlMs = sources.reduce((least, { listing }) => Math.min(least, listing?.ttlMs ?? least), LIST_TTL_MS);
-  return { text: `{"${key}":[${listed.map(({ json }) => json).join(",")}]${next}}`, ttlMs };
-}
-
-/** Renames the URI in the data of an upstream's error. */
-function withClientUri(thrown: unknown, name: (uri: string) => string): unknown {
-  if (!(thrown instanceof RpcError) || !isJsonObject(thrown.data) || typeof thrown.data.uri !== "string") return thrown;
-  const { code, message, data } = thrown;
-  return new RpcError({ code, message, data: { ...data, uri: name(thrown.data.uri) } }, thrown.explanation);
-}
 
 /** Finds the connection of a completion and replaces the reference by the one at the upstream. */
 function readReference(view: UpstreamView, ref: JsonValue | undefined): { resolved: ResolvedName; ref: JsonObject } {

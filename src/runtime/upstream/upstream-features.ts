@@ -53,13 +53,14 @@ export interface NotificationFilter {
  * The features of `mcp` connections beyond tools. The agent-enabled connections that the principal reaches are visible.
  *
  * A prompt keeps its name while only one visible connection has it; otherwise it is called `name__<id>`. URIs of
- * resources and templates are `patchbay://<id>/<uri>`, those of apps `ui://patchbay/<id>/<rest>`, in lists and in
- * results alike; a principal bound to one connection gets them as they are. A URI without qualifier resolves to the
- * only connection that lists it or has a matching template, or to the only one with resources. Sessions do not store
- * these names, unlike those of tools, because they only read.
+ * resources and templates are `patchbay://<id>/<uri>`, those of apps `ui://patchbay/<id>/<rest>` and those of skills
+ * `skill://patchbay/<id>/<rest>`, in lists and in results alike; a principal bound to one connection gets them as they
+ * are. A URI without qualifier resolves to the only connection that lists it, has a listed skill around it or a
+ * matching template, or to the only one with resources. Sessions do not store these names, unlike those of tools,
+ * because they only read.
  *
  * A pending or failed connection lists nothing, and a request for it fails with the reason. Requests are not in the
- * call history. Every token with a reading scope may read resources and prompts.
+ * call history. Every token with a reading scope may read resources, prompts and skills.
  *
  * Results contain the fields that 2025-11-25 and 2026-07-28 share; the protocol handler adds `resultType`, `ttlMs` and
  * `cacheScope`. Every method throws DomainError: `invalid` for a wrong argument or cursor, `not_found` for an unknown
@@ -91,6 +92,17 @@ export interface UpstreamFeatures {
     principal: Principal,
     name: string,
     args: JsonObject | undefined,
+    options: RelayOptions,
+  ): Promise<FeatureResult>;
+  /** `{skills, nextCursor?}` of the skills extension (SEP-2640). */
+  listSkills(principal: Principal, cursor: string | undefined): Promise<FeatureResult>;
+  /** `{skill}` by the URI of its `SKILL.md`, listed or not. */
+  getSkill(principal: Principal, uri: string, options: RelayOptions): Promise<FeatureResult>;
+  /** `{resources, nextCursor?}`: the direct children of a directory. The cursor is the upstream's. */
+  readDirectory(
+    principal: Principal,
+    uri: string,
+    cursor: string | undefined,
     options: RelayOptions,
   ): Promise<FeatureResult>;
   /** `{completion}`; `params` are those of the request: `ref`, `argument`, `context?`. */

@@ -66,8 +66,8 @@ interface Entry {
 /** The order of keys does not count: some servers print them in another order each time. */
 function digestOfListing(listing: FeatureListing): string {
   const values = (items: readonly ListedFeature[]): unknown[] => items.map(({ json }): unknown => JSON.parse(json));
-  const { resources, resourceTemplates, prompts, ...rest } = listing;
-  const lists = [values(resources), values(resourceTemplates), values(prompts)];
+  const { resources, resourceTemplates, prompts, skills, ...rest } = listing;
+  const lists = [values(resources), values(resourceTemplates), values(prompts), values(skills)];
   return createHash("sha256").update(printInKeyOrder({ rest, lists })).digest("base64url");
 }
 

@@ -2,6 +2,7 @@ import type { ConnectionView } from "../../connections/connection-view.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { FeatureRequest, FeatureAnswer } from "../../integrations/features.ts";
 import type { Catalog } from "../../integrations/integration.ts";
+import { isJsonObject } from "../../json.ts";
 import { InputNeeded } from "../relay/input-needed.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
 import { type CallTimes, callTimesOf, timeoutText } from "../calls/call-times.ts";
@@ -97,4 +98,11 @@ function read(answer: FeatureAnswer): FeatureResult {
   if (answer.kind === "input_required") throw new InputNeeded(answer.required);
   if (answer.kind === "error") throw new RpcError(answer);
   return { text: answer.json, ttlMs: answer.ttlMs };
+}
+
+/** Renames the URI in the data of an upstream's error. */
+export function withClientUri(thrown: unknown, name: (uri: string) => string): unknown {
+  if (!(thrown instanceof RpcError) || !isJsonObject(thrown.data) || typeof thrown.data.uri !== "string") return thrown;
+  const { code, message, data } = thrown;
+  return new RpcError({ code, message, data: { ...data, uri: name(thrown.data.uri) } }, thrown.explanation);
 }

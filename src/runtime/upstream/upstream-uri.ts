@@ -1,25 +1,25 @@
-const QUALIFIED_APP = /^ui:\/\/patchbay\/([1-9][0-9]{0,9})\/(.+)$/s;
+const QUALIFIED_IN_SCHEME = /^(ui|skill):\/\/patchbay\/([1-9][0-9]{0,9})\/(.+)$/s;
 const QUALIFIED = /^patchbay:\/\/([1-9][0-9]{0,9})\/(.+)$/s;
 const ENCODED = /^[A-Za-z][A-Za-z0-9+.-]*%3A/i;
 
-const APP_SCHEME = "ui://";
+const IN_SCHEME = /^(ui|skill):\/\/(.+)$/s;
 
 /**
  * Returns `patchbay://<connection id>/<uri>`. RFC 3986 allows an unencoded URI in the path, so a template remains a
- * template and its variables are encoded once. Hosts of MCP Apps accept only `ui:`, so `ui://<rest>` becomes
- * `ui://patchbay/<connection id>/<rest>`.
+ * template and its variables are encoded once. Hosts of MCP Apps accept only `ui:`, and servers of skills should use
+ * `skill:`, so `ui://<rest>` becomes `ui://patchbay/<connection id>/<rest>`, and `skill://<rest>` likewise.
  */
 export function qualifyUri(uri: string, connectionId: number): string {
-  if (uri.startsWith(APP_SCHEME) && uri.length > APP_SCHEME.length)
-    return `${APP_SCHEME}patchbay/${connectionId}/${uri.slice(APP_SCHEME.length)}`;
+  const [, scheme, rest] = IN_SCHEME.exec(uri) ?? [];
+  if (scheme !== undefined && rest !== undefined) return `${scheme}://patchbay/${connectionId}/${rest}`;
   return `patchbay://${connectionId}/${uri}`;
 }
 
 /** Returns the parts of a qualified URI, or undefined for other URIs. Accepts a URI that the client encoded as one path segment. */
 export function splitQualifiedUri(uri: string): { readonly uri: string; readonly connectionId: number } | undefined {
-  const [, appConnectionId, app] = QUALIFIED_APP.exec(uri) ?? [];
-  if (appConnectionId !== undefined && app !== undefined)
-    return { uri: APP_SCHEME + app, connectionId: Number(appConnectionId) };
+  const [, scheme, ownId, path] = QUALIFIED_IN_SCHEME.exec(uri) ?? [];
+  if (scheme !== undefined && ownId !== undefined && path !== undefined)
+    return { uri: `${scheme}://${path}`, connectionId: Number(ownId) };
   const [, id, rest] = QUALIFIED.exec(uri) ?? [];
   if (id === undefined || rest === undefined) return undefined;
   return { uri: ENCODED.test(rest) ? decoded(rest) : rest, connectionId: Number(id) };
@@ -43,6 +43,12 @@ export function matchesTemplate(template: string, uri: string): boolean {
     at = found + literal.length;
   }
   return true;
+}
+
+/** Whether a URI is the directory of the skill with this `SKILL.md`, or anything in it. */
+export function isInSkill(manifest: string, uri: string): boolean {
+  const directory = manifest.slice(0, manifest.lastIndexOf("/"));
+  return uri.startsWith(directory) && (uri.length === directory.length || uri.charAt(directory.length) === "/");
 }
 
 function decoded(text: string): string {

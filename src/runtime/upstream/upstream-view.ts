@@ -1,8 +1,9 @@
 import type { Connection } from "../../connections/connection.ts";
 import type { FeatureListing, ListedFeature } from "../../integrations/features.ts";
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
 import { withMembers } from "../../json-text.ts";
 import { looksQualified } from "../tools/tool-name.ts";
+import { LINKS, renameLinks } from "./link-edits.ts";
 import type { UpstreamCapabilities } from "./upstream-features.ts";
 import { qualifyUri } from "./upstream-uri.ts";
 
@@ -40,10 +41,12 @@ export interface UpstreamView {
   readonly resources: readonly NamedItem[];
   readonly resourceTemplates: readonly NamedItem[];
   readonly prompts: readonly NamedItem[];
+  readonly skills: readonly NamedItem[];
   /** Connections by the names and URIs at the upstreams. */
   readonly byUri: ReadonlyMap<string, readonly Source[]>;
   readonly byTemplate: ReadonlyMap<string, readonly Source[]>;
   readonly byPrompt: ReadonlyMap<string, readonly Source[]>;
+  readonly bySkill: ReadonlyMap<string, readonly Source[]>;
 }
 
 export function computeUpstreamView(
@@ -54,6 +57,7 @@ export function computeUpstreamView(
   const byUri = ownersByKey(sources, (listing) => listing.resources);
   const byTemplate = ownersByKey(sources, (listing) => listing.resourceTemplates);
   const byPrompt = ownersByKey(sources, (listing) => listing.prompts);
+  const bySkill = ownersByKey(sources, (listing) => listing.skills);
   const nameUri = isQualified ? qualifyUri : (uri: string): string => uri;
   return {
     isQualified,
@@ -61,17 +65,24 @@ export function computeUpstreamView(
     unavailable,
     // Requests for an unavailable connection fail with its reason instead of "Method not found".
     capabilities: capabilitiesOf([...sources, ...unavailable]),
-    resources: listed(sources, "uri", (listing) => listing.resources, nameUri),
-    resourceTemplates: listed(sources, "uriTemplate", (listing) => listing.resourceTemplates, nameUri),
+    resources: listed(sources, (listing) => listing.resources, nameUri, setMember("uri")),
+    resourceTemplates: listed(sources, (listing) => listing.resourceTemplates, nameUri, setMember("uriTemplate")),
     prompts: listed(
       sources,
-      "name",
       (listing) => listing.prompts,
       (name, id) => (byPrompt.get(name)?.length === 1 && !looksQualified(name) ? name : qualifyPromptName(name, id)),
+      setMember("name"),
+    ),
+    skills: listed(
+      sources,
+      (listing) => listing.skills,
+      nameUri,
+      (json, _name, id) => renameLinks(json, LINKS.skill, (uri) => qualifyUri(uri, id)),
     ),
     byUri,
     byTemplate,
     byPrompt,
+    bySkill,
   };
 }
 
@@ -95,17 +106,25 @@ function ownersByKey(
   return by;
 }
 
+/** Returns the item under another name. */
+type RenameItem = (json: string, name: string, connectionId: number) => string;
+
+const setMember =
+  (key: string): RenameItem =>
+  (json, name) =>
+    withMembers(json, { [key]: JSON.stringify(name) });
+
 function listed(
   sources: readonly Source[],
-  keyName: string,
   itemsOf: (listing: FeatureListing) => readonly ListedFeature[],
   nameFor: (key: string, connectionId: number) => string,
+  rename: RenameItem,
 ): readonly NamedItem[] {
   return sources
     .flatMap(({ connection, listing }) =>
       (listing === undefined ? [] : itemsOf(listing)).map((item) => {
         const name = nameFor(item.key, connection.id);
-        return name === item.key ? item : renamed(item, keyName, name);
+        return name === item.key ? item : renamed(item, name, () => rename(item.json, name, connection.id));
       }),
     )
     .sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -114,10 +133,10 @@ function listed(
 /** Views of many principals share the renamed items. */
 const renamedItems = new WeakMap<ListedFeature, NamedItem>();
 
-function renamed(item: ListedFeature, keyName: string, name: string): NamedItem {
+function renamed(item: ListedFeature, name: string, rename: () => string): NamedItem {
   const known = renamedItems.get(item);
   if (known?.key === name) return known;
-  const named = { key: name, json: withMembers(item.json, { [keyName]: JSON.stringify(name) }) };
+  const named = { key: name, json: rename() };
   renamedItems.set(item, named);
   return named;
 }
@@ -125,7 +144,7 @@ function renamed(item: ListedFeature, keyName: string, name: string): NamedItem 
 function capabilitiesOf(sources: readonly Pick<Source, "listing">[]): UpstreamCapabilities {
   const all = sources.flatMap(({ listing }) => (listing === undefined ? [] : [listing.capabilities]));
   const subscribe = all.some((one) => one.subscribe);
-  const extensions: JsonObject = Object.fromEntries(all.flatMap((one) => Object.entries(one.extensions)));
+  const extensions = all.reduce((merged, one) => mergeExtensions(merged, one.extensions), {});
   return {
     ...(all.some((one) => one.resources) ? { resources: { subscribe, listChanged: true } } : {}),
     ...(all.some((one) => one.prompts) ? { prompts: { listChanged: true } } : {}),
@@ -133,4 +152,19 @@ function capabilitiesOf(sources: readonly Pick<Source, "listing">[]): UpstreamCa
     ...(all.some((one) => one.logging) ? { logging: {} } : {}),
     ...(Object.keys(extensions).length > 0 ? { extensions } : {}),
   };
+}
+
+/** What one upstream supports, the combination supports. */
+function mergeExtensions(some: JsonObject, others: JsonObject): JsonObject {
+  const merged = { ...some };
+  for (const [name, settings] of Object.entries(others)) {
+    const before = merged[name];
+    merged[name] = isJsonObject(before) && isJsonObject(settings) ? mergeSettings(before, settings) : settings;
+  }
+  return merged;
+}
+
+function mergeSettings(some: JsonObject, others: JsonObject): JsonObject {
+  const enabled = Object.entries(some).filter(([, value]) => value === true);
+  return { ...some, ...others, ...Object.fromEntries(enabled) };
 }

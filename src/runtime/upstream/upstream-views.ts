@@ -21,7 +21,7 @@ export interface UpstreamViews {
 
 const NOTHING = computeUpstreamView([], [], true);
 
-/** Resources and prompts require a reading scope (DESIGN §6). */
+/** Resources, prompts and skills require a reading scope (DESIGN §6). */
 export function createUpstreamViews(deps: {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
@@ -29,8 +29,14 @@ export function createUpstreamViews(deps: {
 }): UpstreamViews {
   const cache = new LRUCache<string, UpstreamView>({
     maxSize: MAX_CACHED_ITEMS,
-    sizeCalculation: ({ resources, resourceTemplates, prompts, sources, unavailable }) =>
-      1 + resources.length + resourceTemplates.length + prompts.length + sources.length + unavailable.length,
+    sizeCalculation: ({ resources, resourceTemplates, prompts, skills, sources, unavailable }) =>
+      1 +
+      resources.length +
+      resourceTemplates.length +
+      prompts.length +
+      skills.length +
+      sources.length +
+      unavailable.length,
   });
 
   function viewOf(

@@ -147,7 +147,7 @@ export function invalidParams(message: string, data?: JsonValue): RpcFault {
 }
 
 /** The Go SDKs send null for a field that is absent. */
-function optionalText(params: JsonObject, name: string): string | undefined {
+export function optionalText(params: JsonObject, name: string): string | undefined {
   const value = params[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string") return value;
@@ -162,7 +162,7 @@ function optionalObject(params: JsonObject, name: string): JsonObject | undefine
 }
 
 /** Adds the URI to the error for a missing resource; up to 2025-11-25 it has its own code. */
-function withResourceUri(thrown: unknown, uri: string, code: number): unknown {
+export function withResourceUri(thrown: unknown, uri: string, code: number): unknown {
   const isUpstreams = thrown instanceof RpcError && thrown.code === CODES.resourceNotFound;
   if (isUpstreams) return new RpcFault(code, thrown.message, { data: thrown.data ?? { uri } });
   const isMissing = thrown instanceof DomainError && thrown.kind === "not_found";

@@ -39,6 +39,7 @@ import { CARD_PATH, CATALOG_PATH, createServerCards } from "./server-card.ts";
 import type { Admitted } from "./serving.ts";
 import { createSessionRequests } from "./sessions/session-requests.ts";
 import { createSseRoutes } from "./sse/sse-routes.ts";
+import { createSkillMethods } from "./skill-methods.ts";
 import { createTaskMethods } from "./task-methods.ts";
 
 export interface McpDomain {
@@ -74,7 +75,11 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
   const { publicUrl, heartbeats, log } = deps;
   const access = createEndpointAccess(domain.connections, publicUrl, ENDPOINT);
   const guard = createOriginGuard(deps);
-  const methods = new Map([...createMethods(domain), ...createTaskMethods(domain.tasks)]);
+  const methods = new Map([
+    ...createMethods(domain),
+    ...createSkillMethods(domain.features),
+    ...createTaskMethods(domain.tasks),
+  ]);
   const serving = { ...domain, methods, streams: createChangeStreams(domain), heartbeats, log };
   const requests = createSessionRequests(serving);
   const legacy = createLegacyHandler(serving, requests);

@@ -32,7 +32,7 @@ async function sdkServer(era: UpstreamRevision) {
 }
 
 describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era) => {
-  it("lists capabilities, resources, templates and prompts", async () => {
+  it("lists capabilities, resources, templates, prompts and skills", async () => {
     const { features, connection } = await sdkServer(era);
     const offer = await features.listFeatures(connection, patient());
     expect(offer.capabilities).toEqual({
@@ -42,11 +42,12 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
       completions: true,
       logging: true,
       listChanged: true,
-      extensions: { "io.modelcontextprotocol/tasks": {} },
+      extensions: { "io.modelcontextprotocol/skills": { directoryRead: true }, "io.modelcontextprotocol/tasks": {} },
     });
     expect(keys(offer.resources)).toContain("test://static-text");
     expect(keys(offer.resourceTemplates)).toEqual(["test://template/{id}/data"]);
     expect(keys(offer.prompts)).toContain("test_simple_prompt");
+    expect(keys(offer.skills)).toEqual(["skill://pdf-processing/SKILL.md", "skill://acme/refunds/SKILL.md"]);
     expect(offer.bytes).toBeGreaterThan(100);
   });
 

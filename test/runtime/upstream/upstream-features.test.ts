@@ -8,20 +8,15 @@ import { OPERATOR } from "../../../src/identity/actor.ts";
 import type { Connection } from "../../../src/connections/connection.ts";
 import { createMcpIntegration } from "../../../src/integrations/mcp/mcp-integration.ts";
 import type { Notification } from "../../../src/integrations/relay.ts";
+import { SKILLS_EXTENSION } from "../../../src/integrations/skills.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 import type { FeatureResult, UpstreamFeatures } from "../../../src/runtime/upstream/upstream-features.ts";
 import { createUpstreamFeatures } from "../../../src/runtime/upstream/upstream-features-in-view.ts";
 import { createListingFeed } from "../../../src/storage/stores/sessions/offer-change.ts";
 import { startEverythingServer as startSdkServer } from "../../conformance/everything-server.ts";
-import {
-  INITIALIZED,
-  json,
-  startScriptedUpstream,
-  stream,
-  type Script,
-  type ScriptedUpstream,
-} from "../../integrations/mcp/scripted-upstream.ts";
+import { json, stream, type Script } from "../../integrations/mcp/scripted-upstream.ts";
+import { startServer } from "./scripted-server.ts";
 import { createWorld, eventually, principal, toolNamed, type World } from "../world.ts";
 
 let world: World;
@@ -33,53 +28,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.close();
 });
-
-/** The items of a scripted server; a test may change them at any time. */
-interface Offering {
-  capabilities: JsonObject;
-  resources: string[];
-  templates: string[];
-  prompts: string[];
-}
-
-interface Server extends ScriptedUpstream {
-  readonly offering: Offering;
-}
-
-/** Starts a server that returns the parameters of each request. */
-async function startServer(offering: Partial<Offering>, script: Partial<Record<string, Script>> = {}): Promise<Server> {
-  const offered: Offering = {
-    capabilities: { resources: { subscribe: true }, prompts: {}, completions: {} },
-    resources: [],
-    templates: [],
-    prompts: [],
-    ...offering,
-  };
-  const answer =
-    (build: (params: JsonObject) => JsonObject): Script =>
-    ({ message }, response) =>
-      json(response, { jsonrpc: "2.0", id: message.id, result: build(message.params as JsonObject) });
-  const server = await startScriptedUpstream({
-    initialize: answer(() => ({ ...INITIALIZED, capabilities: offered.capabilities })),
-    "resources/list": answer(() => ({ resources: offered.resources.map((uri) => ({ uri, name: uri })) })),
-    "resources/templates/list": answer(() => ({
-      resourceTemplates: offered.templates.map((uriTemplate) => ({ uriTemplate, name: uriTemplate })),
-    })),
-    "prompts/list": answer(() => ({ prompts: offered.prompts.map((name) => ({ name })) })),
-    "resources/read": answer(({ uri }) => ({ contents: [{ uri: uri ?? "", text: "read" }] })),
-    "prompts/get": answer(({ name }) => ({
-      messages: [
-        { role: "user", content: { type: "text", text: String(name) } },
-        { role: "user", content: { type: "resource_link", uri: offered.resources[0] ?? "", name: "link" } },
-      ],
-    })),
-    "completion/complete": answer(({ ref }) => ({ completion: { values: [JSON.stringify(ref)] } })),
-    "resources/subscribe": answer(() => ({})),
-    ...script,
-  });
-  onTestFinished(() => server.close());
-  return { ...server, offering: offered };
-}
 
 /** Creates connections of a new account to these servers. */
 async function over(urls: readonly string[], options: { freshMs?: number } = {}) {
@@ -268,6 +216,26 @@ describe("feature lists", () => {
     await expect(page("bogus")).rejects.toMatchObject({ kind: "invalid", field: "cursor" });
   });
 
+  it("of skills with many files have shorter pages", async () => {
+    const skills = Array.from({ length: 30 }, (_, index) => `s-${String(index).padStart(2, "0")}#500`);
+    const server = await startServer({
+      capabilities: { resources: {}, extensions: { [SKILLS_EXTENSION]: {} } },
+      skills,
+    });
+    const { features, who, ids } = await over([server.url]);
+    const seen: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const result = await features.listSkills(who, cursor);
+      expect(result.text.length).toBeLessThan(1_200_000);
+      const page = JSON.parse(result.text) as JsonObject;
+      seen.push(...fields(page, "skills", "uri"));
+      cursor = page.nextCursor === undefined ? undefined : String(page.nextCursor);
+      expect(cursor === undefined).toBe(seen.length === skills.length);
+    } while (cursor !== undefined);
+    expect(seen).toEqual(skills.map((path) => `skill://patchbay/${ids[0]}/${path.split("#")[0]}/SKILL.md`));
+  });
+
   it("wait for a hanging upstream only once", async () => {
     const [slow, quick] = [
       await startServer({}, { "resources/list": () => undefined }),
@@ -391,6 +359,20 @@ describe("a change follower", () => {
     server.offering.prompts = [];
     await eventually(async () => (await promptNames(features, who)).length === 0);
     expect(heard).toEqual([]);
+  });
+
+  it("receives changes of skills as changes of resources", async () => {
+    const capabilities = { resources: {}, extensions: { [SKILLS_EXTENSION]: {} } };
+    const server = await startServer({ capabilities, skills: ["refunds"] });
+    const { features, who } = await over([server.url], { freshMs: 20 });
+    const heard: string[] = [];
+    const followed = features.follow(who, everything, ({ method }) => heard.push(method));
+    onTestFinished(() => followed.stop());
+    await features.listSkills(who, undefined);
+    await eventually(() => server.of("skills/list").length > 1);
+    server.offering.skills = ["refunds", "audit"];
+    await eventually(() => heard.length > 0);
+    expect(heard).toEqual(["notifications/resources/list_changed"]);
   });
 
   it("receives updates of resources subscribed to later, with the URIs that the client knows", async () => {

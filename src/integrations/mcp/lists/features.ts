@@ -42,8 +42,9 @@ export function createFeatures(deps: FeaturesDeps): Features {
     },
 
     request: async (target, request, options) => {
-      const { signal, client } = options;
+      const { signal } = options;
       const { connectionId } = target;
+      const client = isOfClient(request) ? options.client : undefined;
       try {
         return await sessions.use(target, { repeatable: true, client, signal }, async (session) => {
           if (request.method === "resources/subscribe" && session.revision === "modern") return ACCEPTED;
@@ -86,6 +87,12 @@ function requestOf(request: FeatureRequest, input: JsonObject): { method: string
     }
     case "completion/complete":
       return { method, params: request.params };
+    case "skills/get":
+      return { method, params: { uri: request.uri } };
+    case "resources/directory/read": {
+      const { uri, cursor } = request;
+      return { method, params: { uri, ...(cursor !== undefined && { cursor }) } };
+    }
     case "tasks/get":
     case "tasks/cancel":
       return { method, params: { taskId: request.taskId }, name: request.taskId };
@@ -96,8 +103,13 @@ function requestOf(request: FeatureRequest, input: JsonObject): { method: string
   }
 }
 
-function relayOf({ method }: FeatureRequest, options: CallOptions): Relay {
-  return method === "completion/complete" ? { trace: options.trace } : options;
+function relayOf(request: FeatureRequest, options: CallOptions): Relay {
+  return request.method === "completion/complete" || !isOfClient(request) ? { trace: options.trace } : options;
+}
+
+/** Requests about skills continue the list, which the service requested with its own capabilities. */
+function isOfClient({ method }: FeatureRequest): boolean {
+  return method !== "skills/get" && method !== "resources/directory/read";
 }
 
 function readAnswer({ result: { ttlMs }, text }: McpReply): FeatureAnswer {

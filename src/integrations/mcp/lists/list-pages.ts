@@ -96,4 +96,5 @@ const LIST_WORDS: Readonly<Record<string, string>> = {
   "resources/list": "resources",
   "resources/templates/list": "resource templates",
   "prompts/list": "prompts",
+  "skills/list": "skills",
 };

@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import type { FeatureListing, ListedFeature } from "../../features.ts";
+import { SKILLS_EXTENSION, skillSettings } from "../../skills.ts";
 import { declaresTasks, TASKS_EXTENSION } from "../../tasks.ts";
 import { listedText } from "./listed-text.ts";
+import { readSkill } from "./read-skill.ts";
 import { listPages, type ListedPages, type ListOf, type ListOptions } from "./list-pages.ts";
 import type { Requester } from "../sessions/request.ts";
 import { hasSessionTasks } from "../sessions/task-support.ts";
@@ -34,8 +36,9 @@ export async function readFeatureListing(
     list(hasResources, "resources/list", "resources", readResource),
     list(hasResources, "resources/templates/list", "resourceTemplates", readTemplate),
     list(prompts !== undefined, "prompts/list", "prompts", readPrompt),
+    list(skillSettings(session.capabilities) !== undefined, "skills/list", "skills", readSkill),
   ]);
-  const kinds = ["resources", "resource templates", "prompts"];
+  const kinds = ["resources", "resource templates", "prompts", "skills"];
   const ttls = lists.flatMap(({ ttlMs }) => (ttlMs === undefined ? [] : [ttlMs]));
   return {
     server: session.server,
@@ -51,6 +54,7 @@ export async function readFeatureListing(
     resources: lists[0].items,
     resourceTemplates: lists[1].items,
     prompts: lists[2].items,
+    skills: lists[3].items,
     truncated: kinds.filter((_kind, index) => lists[index]?.isTruncated === true),
     ttlMs: ttls.length === 0 ? undefined : Math.min(...ttls),
     bytes: lists.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -70,8 +74,10 @@ function passedOnExtensions(session: UpstreamSession): JsonObject {
   const { extensions } = session.capabilities;
   const hasTasks = declaresTasks(session.capabilities) || hasSessionTasks(session);
   const ui = isJsonObject(extensions) ? extensions[UI_EXTENSION] : undefined;
+  const skills = skillSettings(session.capabilities);
   return {
     ...(isJsonObject(ui) && { [UI_EXTENSION]: ui }),
+    ...(skills !== undefined && { [SKILLS_EXTENSION]: skills }),
     ...(hasTasks && { [TASKS_EXTENSION]: {} }),
   };
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../json.ts";
 import type { ServerIntroduction } from "../../features.ts";
 import type { RelayedClient } from "../../relayed-client.ts";
+import { SKILLS_EXTENSION } from "../../skills.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { EventChannel } from "./event-channel.ts";
 
@@ -42,7 +43,7 @@ export const UI_EXTENSION = "io.modelcontextprotocol/ui";
  * without apps lose nothing.
  */
 export const CLIENT_CAPABILITIES: JsonObject = {
-  extensions: { [UI_EXTENSION]: { mimeTypes: ["text/html;profile=mcp-app"] } },
+  extensions: { [UI_EXTENSION]: { mimeTypes: ["text/html;profile=mcp-app"] }, [SKILLS_EXTENSION]: {} },
 };
 
 export function createSession(
