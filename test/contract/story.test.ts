@@ -147,6 +147,24 @@ test("each listed client and token can be read, and belongs to its account", () 
   }
 });
 
+test("each listed webhook and delivery can be read, and payloads tell of the account's connections", () => {
+  const webhooks = objects(answer("listWebhooks", "some")["data"]);
+  const read = [...answers("getWebhook").values()].map((each) => object(each["data"]));
+  expect(read.toReversed()).toEqual(webhooks);
+  const deliveries = objects(answer("listWebhookDeliveries", "all")["data"]);
+  const told = [...answers("getWebhookDelivery").values()];
+  expect(told.map((each) => each["data"])).toEqual(deliveries);
+  for (const { data, payload } of told) {
+    const delivery = object(data);
+    const webhook = webhooks.find(({ id }) => id === delivery["webhook_id"]);
+    expect(webhook?.["event_types"]).toContain(delivery["event_type"]);
+    const event = JSON.parse(String(payload)) as { type: string; timestamp: string; data: JsonObject };
+    expect([event.type, event.timestamp]).toEqual([delivery["event_type"], delivery["created_at"]]);
+    const { mcp_server_id: id, mcp_server_name: name } = event.data;
+    expect(connections.find((each) => each["id"] === id)?.["mcp_server_name"]).toBe(name);
+  }
+});
+
 test("calls belong to connections and clients of the account, and usage counts them", () => {
   const calls = objects(answer("listCalls", "all")["data"]);
   const programs = ["listOAuthClients", "listPersonalAccessTokens"].flatMap((list) =>

@@ -166,6 +166,8 @@ test.each([
   ["DELETE", "/api/v1/oauth-clients/conn_2_b8RkQ1nWf4ZsE6hJ", 409, "belongs to MCP server 2"],
   ["POST", "/api/v1/oauth-clients/client_h1Wc6sUe9oPq3dKx7yTb0A/rotate-secret", 409, "has no secret"],
   ["DELETE", "/api/v1/grants/grant_nobody", 404, "not found"],
+  ["POST", "/api/v1/webhook-deliveries/delivery_Ml4rD7sQh0bNw9uGt2eJcP/resend", 409, "is disabled"],
+  ["DELETE", "/api/v1/webhooks/webhook_nobody", 404, "not found"],
   ["DELETE", "/api/v1/admin/accounts/acc_Zk3vQ0cYwq8mV1xR5tN7Lg", 409, "Disable the account first"],
   ["POST", "/api/v1/admin/accounts/acc_Ur7bX2mKq9sLd4wTz1VgHc/disable", 409, "your own account"],
 ] as const)("%s %s is rejected as in the examples", async (method, target, status, detail) => {
@@ -181,6 +183,8 @@ test.each([
   ["/api/v1/calls?server_id=1&outcome=refused", []],
   ["/api/v1/audit-events?action=connection.create", ["4709", "4694", "4690"]],
   ["/api/v1/audit-events?object_type=grant", []],
+  ["/api/v1/webhook-deliveries?status=failed", ["delivery_Ml4rD7sQh0bNw9uGt2eJcP"]],
+  ["/api/v1/webhook-deliveries?webhook_id=webhook_nobody", []],
   ["/api/v1/admin/audit-events?account_id=installation", ["4703"]],
   ["/api/v1/admin/accounts?status=disabled", ["acc_Pf5nC8yRt3jWe6hQo0BkMa"]],
   ["/api/v1/admin/accounts?query=nobody", []],

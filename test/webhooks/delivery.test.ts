@@ -35,6 +35,7 @@ test("sends an event that the library of Standard Webhooks verifies", async () =
   expect(request).toMatchObject({ id: delivery.id, type: "connection.verified", path: "/hooks" });
   expect(request.headers["content-type"]).toBe("application/json");
   expect(request.body).toBe(delivery.payload);
+  expect(JSON.parse(request.body)).toMatchObject({ timestamp: delivery.createdAt.toISOString() });
   expect(isSignedWith(secret, request)).toBe(true);
   expect(isSignedWith(secret, { ...request, body: request.body.replace("7", "8") })).toBe(false);
 });

@@ -65,7 +65,7 @@ export function createWebhookOutbox(quiet: QuietAccounts): WebhookOutbox {
       const [first] = webhooks;
       if (first === undefined || wanting.length === 0) return;
       const payload = JSON.stringify({ type, timestamp: first.now.toISOString(), data });
-      const delivery = { account_id: accountId, event_type: type, subject, payload };
+      const delivery = { account_id: accountId, event_type: type, subject, payload, created_at: first.now };
       await tablesOf(em)
         .insertInto("webhook_delivery")
         .values(wanting.map((webhookId) => ({ ...delivery, id: randomId("delivery_"), webhook_id: webhookId })))
