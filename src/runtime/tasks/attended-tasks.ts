@@ -123,7 +123,7 @@ export function createAttendedTasks({ store, relays, running, log }: AttendedTas
     clearInterval(heartbeat);
     if (outcome.kind === "done") json = toClientTask(outcome.result, id, state.ttlMs);
     else if (outcome.kind === "cancelled" && outcome.reason instanceof TaskCanceled)
-      json = withMembers(json, { status: '"cancelled"' });
+      json = withMembers(json, { status: '"cancelled"', lastUpdatedAt: JSON.stringify(new Date().toISOString()) });
     else json = asFailed(json, { code: INTERNAL_ERROR, message: reasonOf(outcome) });
     if (json.length > MAX_STORED_LENGTH)
       json = asFailed(state.json, { code: INTERNAL_ERROR, message: "The result is longer than 1 MiB." });

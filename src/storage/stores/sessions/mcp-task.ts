@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import type { TaskState, TaskStore } from "../../../runtime/tasks/task-store.ts";
-import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { McpTaskEntity } from "../../entities/sessions/mcp-task.ts";
 import { inTransaction, now, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
@@ -25,8 +24,14 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
       inTransaction(orm, async (em) => {
         const { accountId, clientId, grantId = null } = owner;
         await lockAccount(em, accountId);
-        const connection = await em.count(ConnectionEntity, { accountId, id: connectionId });
-        if (connection === 0) return "deleted";
+        // The lock orders this insert and a concurrent deletion.
+        const connection = await tablesOf(em)
+          .selectFrom("connection")
+          .select("id")
+          .where(({ and }) => and({ account_id: accountId, id: connectionId }))
+          .forKeyShare()
+          .executeTakeFirst();
+        if (connection === undefined) return "deleted";
         if ((await em.count(McpTaskEntity, { accountId, expiresAt: { $gt: now() } })) >= limit) return "full";
         await tablesOf(em)
           .insertInto("mcp_task")
