@@ -26,3 +26,5 @@ export * from "../../gen/proto/patchbay/v1/system_status_pb.ts";
 export * from "../../gen/proto/patchbay/v1/tool_change_pb.ts";
 export * from "../../gen/proto/patchbay/v1/tool_pb.ts";
 export * from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
+export * from "../../gen/proto/patchbay/v1/webhook_pb.ts";
+export * from "../../gen/proto/patchbay/v1/webhook_service_pb.ts";
