@@ -14,12 +14,12 @@ export interface FeatureListing {
   readonly server: ServerIntroduction;
   readonly capabilities: {
     readonly resources: boolean;
-    /** Whether it notifies about changes of a resource. */
+    /** Whether the server notifies about changes of a resource. */
     readonly subscribe: boolean;
     readonly prompts: boolean;
     readonly completions: boolean;
     readonly logging: boolean;
-    /** Whether it notifies about changes of its lists, tools included. */
+    /** Whether the server notifies about changes of its lists, tools included. */
     readonly listChanged: boolean;
     /** The declared extensions that the service passes on, by identifier. */
     readonly extensions: JsonObject;
@@ -32,7 +32,7 @@ export interface FeatureListing {
   readonly prompts: readonly ListedFeature[];
   /** Unique by `uri`. */
   readonly skills: readonly ListedFeature[];
-  /** A description of each list that a limit cut. */
+  /** A description of each list that was cut at a limit. */
   readonly truncated: readonly string[];
   /** The upstream's time to live of the lists in milliseconds, if it states one. */
   readonly ttlMs: number | undefined;
@@ -78,7 +78,10 @@ export type FeatureAnswer =
       readonly kind: "result";
       /** The result as the server wrote it. */
       readonly json: string;
-      /** How long the server allows caching it or keeps the task, in milliseconds, if it says so. */
+      /**
+       * How long clients may cache the result, or how long the server keeps the task, in milliseconds, if the server
+       * says so.
+       */
       readonly ttlMs: number | undefined;
     }
   | { readonly kind: "input_required"; readonly required: InputRequired }

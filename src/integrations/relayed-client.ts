@@ -51,7 +51,7 @@ export interface RelayedClient {
   notify(method: string, params: JsonObject): void;
 }
 
-/** What decides which upstream session a client uses. */
+/** The properties that decide which upstream session a client uses. */
 export type ClientIdentity = Pick<RelayedClient, "capabilities" | "audience">;
 
 const ASKED = ["roots", "sampling", "elicitation"] as const;

@@ -13,7 +13,9 @@ export interface UpstreamTask {
   readonly id: string;
   /** The task in the form of the extension, without `resultType` and `ttlMs`. */
   readonly json: string;
-  /** How long the upstream keeps it after its creation, in milliseconds. Undefined without an end. */
+  /**
+   * How long the upstream keeps the task after its creation, in milliseconds. Undefined if it keeps the task forever.
+   */
   readonly ttlMs: number | undefined;
   /** Set if only this replica can reach the task, in the upstream session of its call. */
   readonly session?: SessionTask;

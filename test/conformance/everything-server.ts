@@ -187,7 +187,10 @@ function createEverything(
     }
   }
 
-  /** Returns the text of the result, or in 2026-07-28 what is needed first. With sessions it asks the client itself. */
+  /**
+   * Returns the text of the result, or in 2026-07-28 the input that is needed first. In revisions with sessions, the
+   * server asks the client itself.
+   */
   async function ask(
     step: (context: InputContext) => InputStep,
     args: Record<string, unknown>,

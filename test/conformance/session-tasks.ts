@@ -21,7 +21,7 @@ export function createSessionTasks(): SessionTasks {
   const waiting = new Map<string, (result: JsonObject) => void>();
   let asked = 0;
 
-  /** Sends a request to the client on a stream and waits for its answer, which arrives as a message of its own. */
+  /** Sends a request to the client on a stream and waits for its answer, which arrives as a separate message. */
   function ask(send: Send, { method, params }: JsonObject): Promise<JsonObject> {
     const id = `ask-${(asked += 1)}`;
     send({ jsonrpc: "2.0", id, method: method ?? "", params: params ?? {} });

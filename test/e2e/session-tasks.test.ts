@@ -87,7 +87,7 @@ test("every replica returns the task and its result in the form of the extension
   expect((await askTask(here, "get", id)).result).toMatchObject({ status: "completed", ttlMs: 60_000 });
 });
 
-test("a task's JSON-RPC error makes it failed, and a tool's error makes it completed", async () => {
+test("a JSON-RPC error makes a task failed, and a tool error makes it completed", async () => {
   const failed = await taskReaches(there, await startTask(here, "protocol_error_job"), "failed");
   expect(failed).toMatchObject({ error: { code: -32603, message: "It crashed." } });
   const completed = await taskReaches(there, await startTask(here, "failing_job"), "completed");
@@ -113,7 +113,7 @@ test("clients with sessions get the upstream's own answer, as without tasks", as
   expect(JSON.stringify(refused.last)).not.toContain(TASKS);
 });
 
-test("questions of a running task reach the client on another replica, and each answer the upstream", async () => {
+test("questions of a running task reach the client on another replica, and each answer reaches the upstream", async () => {
   const id = await startTask(here, "multi_input");
   // The server sends its questions one after the other.
   const asked = await until(async () => {
@@ -135,7 +135,7 @@ test("questions of a running task reach the client on another replica, and each 
   for (const name of ["Ada", "Grace"]) expect(text).toContain(name);
 });
 
-test("a call that is asked before its task exists gets the task with its last answer", async () => {
+test("a call whose client must answer before its task exists returns the task after the last answer", async () => {
   const first = await callTool(here, "test_tool_with_task");
   expect(first.result).toMatchObject({ resultType: "input_required" });
   const [key = ""] = Object.keys(first.result?.["inputRequests"] as JsonObject);
@@ -158,7 +158,7 @@ test("cancels a task at its upstream from another replica", async () => {
   expect((await askTask(here, "cancel", id)).result).toMatchObject({ resultType: "complete" });
 });
 
-test("another account cannot get, answer or cancel a task that asks", async () => {
+test("another account cannot get, answer or cancel a task that waits for answers", async () => {
   const id = await startTask(here, "confirm_delete", { filename: "mine" });
   await taskReaches(there, id, "input_required");
   const foreign = createWire(urlOf(0), await (await accounts.create()).token());
@@ -192,8 +192,10 @@ test("a task fails when the replica that follows it has died", async () => {
   const id = await startTask(wire, "confirm_delete", { filename: "lost" });
   await taskReaches(there, id, "input_required");
   await service.kill();
-  expect((await answerTask(there, id, {})).error).toMatchObject({ message: "The server that followed the task has stopped." });
-  // A replica says every 20 seconds that it follows a task; a minute later it counts as dead.
+  expect((await answerTask(there, id, {})).error).toMatchObject({
+    message: "The server that followed the task has stopped.",
+  });
+  // A replica records every 20 seconds that it follows a task; a minute later the task counts as abandoned.
   await accounts.query("update mcp_task set attended_until = now() - interval '1 second' where id = $1", [id]);
   const failed = await taskReaches(there, id, "failed");
   expect(failed).toMatchObject({ error: { message: "The server that followed the task has stopped." } });

@@ -70,7 +70,7 @@ async function connect(url: string): Promise<string> {
   return id;
 }
 
-test("any replica returns a task under an id of its own, with the upstream's result when it is completed", async () => {
+test("any replica returns a task under the service's own id, with the upstream's result when it is completed", async () => {
   const { result } = await callTool(here, "slow_compute", { seconds: 1, label: "one" });
   // The upstream keeps tasks without an end; the service keeps them for a day.
   expect(result).toMatchObject({ resultType: "task", status: "working", ttlMs: 86_400_000, pollIntervalMs: 500 });
@@ -170,7 +170,7 @@ test("cancels a task at its upstream, from any replica and as often as the clien
   expect(upstream.modernTasks.canceled).toHaveLength(before + 1);
 });
 
-test("passes on what a task asks and the client's answers, one by one", async () => {
+test("passes on the requests of a task and the client's answers, one by one", async () => {
   const id = await startTask(here, "multi_input");
   const asked = await taskReaches(there, id, "input_required");
   expect(Object.keys(asked["inputRequests"] as JsonObject)).toEqual(["first", "second"]);
@@ -182,7 +182,7 @@ test("passes on what a task asks and the client's answers, one by one", async ()
   for (const name of ["Ada", "Grace"]) expect(text).toContain(name);
 });
 
-test("a call that is asked before its task exists gets the task with its last answer", async () => {
+test("a call whose client must answer before its task exists returns the task after the last answer", async () => {
   const first = await callTool(here, "test_tool_with_task");
   expect(first.result).toMatchObject({ resultType: "input_required", inputRequests: { user_name: {} } });
   const { result } = await request(there, "tools/call", {

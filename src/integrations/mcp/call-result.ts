@@ -8,7 +8,7 @@ export function readCallResult({ result, text, bytes }: McpReply): CallResult {
   const { content, structuredContent, isError } = result;
   const blocks = Array.isArray(content) ? content.filter((block) => isJsonObject(block)) : [];
   const isObject = isJsonObject(structuredContent);
-  // Only 2026-07-28 carries data that is no object; others read it as text.
+  // Only 2026-07-28 allows structured content that is not an object; clients of other revisions get it as text.
   const isTextMissing = blocks.length === 0 && structuredContent !== undefined && !isObject;
   return {
     content: isTextMissing ? [{ type: "text", text: printJson(structuredContent) }] : blocks,
@@ -19,7 +19,7 @@ export function readCallResult({ result, text, bytes }: McpReply): CallResult {
   };
 }
 
-/** Characters; requests for a task name it in a header. */
+/** Maximum length of a task id, in characters; requests for the task repeat the id in a header. */
 export const MAX_TASK_ID = 1_024;
 
 /** Reads the task that a server of 2026-07-28 returned instead of a result, or undefined. */

@@ -179,7 +179,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       }
     },
 
-    // A new session, because one opened with an earlier key would not verify this key.
+    // Uses a new session, because a session opened with an earlier key would not verify this key.
     verify: async (target, { signal }) => {
       const deadlineMs = performance.now() + timeoutMs;
       try {

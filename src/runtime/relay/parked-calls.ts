@@ -152,7 +152,7 @@ export function createParkedCalls(relays: RelayMessages): ParkedCalls {
   };
 }
 
-/** Answers under names that upstreams choose. Under a number, another call may ask something else. */
+/** Selects the answers under names that upstreams choose. A number may stand for something else in another call. */
 function namedAnswers(given: JsonObject): Map<string, JsonObject> {
   const named = new Map<string, JsonObject>();
   for (const [key, result] of Object.entries(given)) {

@@ -11,7 +11,7 @@ const SWEEPS_PER_HEARTBEAT = 15;
 
 /** A stream that stays open until the client or the service closes it. */
 export interface OpenStream {
-  /** The principal of the token; token revocations refer to it. It may become that of a newer token. */
+  /** The principal of the token; token revocations refer to it. A newer token can replace it with its own principal. */
   readonly bearer: Principal;
   /** The principal, restricted to the connection of the stream. */
   readonly principal: Principal;

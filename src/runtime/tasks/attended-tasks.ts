@@ -11,7 +11,10 @@ import { asFailed, toClientTask } from "./task-json.ts";
 import { MAX_ATTENDED_TASKS, MAX_STORED_LENGTH } from "./task-limits.ts";
 import type { TaskState, TaskStore } from "./task-store.ts";
 
-/** Well below the time after which the store counts a task as abandoned. */
+/**
+ * How often a replica records that it follows a task: well below the time after which the store counts a task as
+ * abandoned.
+ */
 const ATTEND_EVERY_MS = 20_000;
 const CANCEL_TIMEOUT_MS = 10_000;
 const MAX_DEPTH = 64;
@@ -26,7 +29,7 @@ export interface AttendedTask {
   readonly session: SessionTask;
 }
 
-/** What another replica asks of the one that follows a task. */
+/** A message of another replica to the replica that follows a task. */
 export type TaskMessage = { readonly inputResponses: JsonObject } | { readonly cancel: true };
 
 /**
@@ -34,7 +37,7 @@ export type TaskMessage = { readonly inputResponses: JsonObject } | { readonly c
  * replica can return it; the client's answers and its cancellation come to it as messages.
  */
 export interface AttendedTasks {
-  /** Whether the account may have another one on this replica. */
+  /** Whether the account may have another such task on this replica. */
   hasRoom(accountId: string): boolean;
   /** Follows a stored task until it ends. */
   attend(task: AttendedTask): void;
@@ -90,7 +93,7 @@ export function createAttendedTasks({ store, relays, running, log }: AttendedTas
         questions.answer(message.inputResponses);
         await save(false);
       } else if (message.cancel === true) {
-        // A server may refuse; then the task goes on.
+        // A server may refuse the cancellation; then the task continues.
         const isCanceled = await session.cancel(AbortSignal.timeout(CANCEL_TIMEOUT_MS)).then(
           () => true,
           () => false,

@@ -2,7 +2,10 @@ import { DomainError } from "../../domain-error.ts";
 
 /** Tasks that an account may hold (DESIGN §8). */
 export const MAX_TASKS = 1_000;
-/** Tasks of an account that one replica follows in sessions of upstreams; each one sends requests there. */
+/**
+ * Maximum number of tasks of an account that one replica follows in upstream sessions; each of them sends requests
+ * there.
+ */
 export const MAX_ATTENDED_TASKS = 100;
 /** The longest stored state of a task, in characters. */
 export const MAX_STORED_LENGTH = 1_048_576;
@@ -18,7 +21,7 @@ export function unknownTask(): DomainError {
   return new DomainError("not_found", "Unknown task: it does not exist, has expired, or belongs to another client.");
 }
 
-/** Says that the account has reached a limit, and that the task of the call was canceled for that. */
+/** The error for an account that has reached a limit, because of which the task of the call was canceled. */
 export function tooManyTasks(limit: string): DomainError {
   const message =
     `The account ${limit}, which is the limit, so this one was canceled. ` +

@@ -3,7 +3,7 @@ import { isJsonObject, printJson, type JsonObject } from "../../json.ts";
 import { withMembers } from "../../json-text.ts";
 import { forStateless } from "../relay/parked-calls.ts";
 
-/** What a task asks its client. */
+/** The requests of a task to its client. */
 export interface TaskQuestions {
   readonly ask: RelayedClient["ask"];
   /** Passes on the answers to open questions and ignores others. */
@@ -20,7 +20,7 @@ interface TaskQuestion {
 /** `onChange` is called after a question is asked or no longer needs an answer. `ended` ends all questions. */
 export function createTaskQuestions(ended: AbortSignal, onChange: () => void): TaskQuestions {
   const open = new Map<string, TaskQuestion>();
-  // The extension forbids to use a key twice.
+  // The extension forbids using a key twice.
   const used = new Set<string>();
 
   return {

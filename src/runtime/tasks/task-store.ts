@@ -11,7 +11,10 @@ export interface TaskState {
   readonly toolName: string;
   /** The upstream's id of the task. */
   readonly upstreamId: string;
-  /** Where the replica that follows the task receives messages. Undefined if any replica can ask the upstream. */
+  /**
+   * The address at which the replica that follows the task receives messages. Undefined if any replica can ask the
+   * upstream.
+   */
   readonly address: string | undefined;
   /** The task as clients receive it, without `resultType` and with the upstream's own URIs. */
   readonly json: string;
@@ -47,6 +50,6 @@ export interface TaskStore {
   find(owner: TaskOwner, id: string): Promise<StoredTask | undefined>;
   /** Replaces the state, and with it the time that the task is kept. Returns false if the task is gone. */
   update(accountId: string, id: string, state: TaskState): Promise<boolean>;
-  /** Says that a replica still follows the task. Returns false if the task is gone. */
+  /** Records that a replica still follows the task. Returns false if the task is gone. */
   attend(accountId: string, id: string): Promise<boolean>;
 }

@@ -117,7 +117,7 @@ export function createTasks({ store, views, upstreamTasks, attended, links, log 
       const hasRoom = session === undefined || attended.hasRoom(accountId);
       let outcome: Awaited<ReturnType<TaskStore["add"]>> | undefined;
       try {
-        // Of a task that any replica can ask for, only its end is stored.
+        // Only the end of a task that any replica can ask for is stored.
         const stored = {
           ...state,
           ...(session === undefined && { json: "{}" }),

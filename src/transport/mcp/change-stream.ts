@@ -35,13 +35,13 @@ export interface ChangeStreamRequest {
   readonly isNewest: () => boolean;
   /** Called once when the stream is closed or could not be opened. */
   readonly onClosed: () => void;
-  /** Called instead of closing when the service stops; it closes the stream when it needs it no longer. */
+  /** Called instead of closing when the service stops; the callback closes the stream when it is no longer needed. */
   readonly onStopping?: (close: () => void) => void;
 }
 
 /** An open stream. */
 export interface OpenChangeStream {
-  /** Sends an event, which is not dropped. Resolves when the client can take more. */
+  /** Sends an event, which is never dropped. Resolves when the client can take more. */
   send(event: string): Promise<void>;
   close(): void;
 }

@@ -27,7 +27,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
   const { methods, features } = serving;
   const { name, version } = serving.serverInfo;
   const printOwn = createModernResult({ name, version });
-  /** By the server info of an upstream, for the address of its connection. */
+  /** Result printers for the addresses of single connections, by the server info of the upstream. */
   const printers = new WeakMap<JsonObject, ReturnType<typeof createModernResult>>();
 
   function printerFor(principal: Principal): ReturnType<typeof createModernResult> {

@@ -109,7 +109,7 @@ describe("a server that speaks HTTP+SSE", () => {
     await until(async () => server.canceled() === before + 1);
   });
 
-  it("ends calls with a clear error when its stream drops, and is connected again by the next call", async () => {
+  it("causes a clear error for running calls when its stream closes, and is connected again by the next call", async () => {
     const connection = target(server.url);
     const call = subject.integration.callTool(connection, tool("wait"), {}, patient());
     await until(async () => server.running() === 1);
@@ -173,7 +173,7 @@ describe("the reference MCP server over HTTP+SSE", () => {
   });
 });
 
-describe("a server that asks for a token on its event stream alone", () => {
+describe("a server that asks for a token only on its event stream", () => {
   async function guarded() {
     const server = await startScriptedSse({ token: "a-secret-token" });
     const subject = createSubject([server.url]);

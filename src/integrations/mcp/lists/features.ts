@@ -25,7 +25,7 @@ export interface FeaturesDeps {
   readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
 }
 
-/** Implements features in the sessions that tool calls use. */
+/** Implements the features besides tools in the sessions that tool calls use. */
 export function createFeatures(deps: FeaturesDeps): Features {
   const { sessions, requester, levels, timeoutMs } = deps;
 

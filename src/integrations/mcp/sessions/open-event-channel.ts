@@ -14,7 +14,7 @@ import { createStreamListener } from "./stream-listener.ts";
 const ENDPOINT_TIMEOUT_MS = 5_000;
 const MAX_ADDRESS_LENGTH = 4_096;
 
-/** Streams to one origin: half of its sockets, so that messages find one. */
+/** Maximum number of streams to one origin: half of its sockets, so that messages find a free one. */
 const MAX_CHANNELS_PER_ORIGIN = 1_000;
 
 export interface ChannelDeps {
@@ -82,7 +82,7 @@ async function openEventChannel(
     input = createEventChannel(path, closing, (text) => void listener.read(text));
     const { channel } = input;
     const session = createUninitializedSession(endpoint, channel);
-    // Requests of the server do not say which call they belong to; the session then has one client only.
+    // Requests of the server do not say which call they belong to, so such a session has only one client.
     const listener = createStreamListener(session, 0, {
       reply: (message) => reply(session, message),
       relay: undefined,
@@ -111,7 +111,7 @@ async function openEventChannel(
   get({ timeoutMs: waitMs, signal: closing.signal, onEvent }).then(
     (answered) => {
       const { status } = answered;
-      // Servers with HTTP+SSE alone refuse a POST before they ask for a token.
+      // Servers that speak only HTTP+SSE refuse a POST before they ask for a token.
       if (status === 401 || status === 403)
         reject(answerFailure(answered, undefined, createUninitializedSession(endpoint)));
       else resolve(undefined);

@@ -23,8 +23,8 @@ const MAY_SPEAK_SSE: readonly UpstreamFailure["kind"][] = ["declined", "rpc"];
 const FINAL: readonly UpstreamFailure["kind"][] = ["refused", "unreachable", "unauthorized", "busy"];
 
 /**
- * Tries `server/discover` of the modern revision first and falls back to `initialize`, so that the newer revision is
- * used with a server that supports both, and then to HTTP+SSE. Throws UpstreamFailure.
+ * Tries `server/discover` of the modern revision first, then `initialize`, then HTTP+SSE, so that a server that
+ * supports both revisions is used in the newer one. Throws UpstreamFailure.
  */
 export async function openSession(
   requester: Requester,

@@ -13,7 +13,7 @@ import type { UpstreamSessions } from "./sessions.ts";
 /** How long a server of 2025-11-25 is asked to keep a task, in milliseconds. */
 export const REQUESTED_TTL_MS = 3_600_000;
 
-/** Milliseconds between two requests for a task, whatever its server suggests. */
+/** Limits for the milliseconds between two requests for a task, whatever its server suggests. */
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 const DEFAULT_PAUSE_MS = 1_000;
@@ -40,7 +40,8 @@ export function readSessionTask({ result }: McpReply, deps: SessionTaskDeps): Up
   const { ttl } = task;
   return {
     id: task.taskId,
-    // What it asks or returns follows later, so that the client must ask for the task.
+    // The first state is always `working`, so that the client must ask for the task, whose requests and results follow
+    // later.
     json: printJson({ ...asExtension(task), status: "working" }),
     ttlMs: typeof ttl === "number" && ttl >= 0 ? ttl : undefined,
     session: createSessionTask(deps, task),
@@ -59,7 +60,7 @@ function createSessionTask(
     return (await requester.request(session, { method: "tasks/get", params, deadlineMs, signal })).result;
   };
 
-  /** Waits for the end of a task, and answers what its server asks meanwhile. */
+  /** Waits for the end of a task, and answers requests of its server meanwhile. */
   async function awaitEnd(asked: RelayedClient, signal: AbortSignal): Promise<string> {
     const relay = { client: asked };
     try {

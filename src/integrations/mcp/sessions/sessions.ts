@@ -19,7 +19,7 @@ const MAX_SESSIONS = 10_000;
 export interface SessionUse {
   /** Whether the work may be repeated after a broken connection, when it may have been executed. */
   readonly repeatable: boolean;
-  /** For a stream without end, which does not keep the session from expiring. */
+  /** Set for a stream without end, which does not keep the session from expiring. */
   readonly isPassive?: boolean;
   /**
    * The client of the call. A client that can answer requests gets separate upstream sessions, if the server has
@@ -87,7 +87,8 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
   });
   const sweep = setInterval(
     () => {
-      // Calls may take longer than a session may be idle. A copy, because `get` changes the order of the iteration.
+      // Calls may take longer than the idle time of a session. The iteration uses a copy, because `get` changes the
+      // order.
       for (const [key, { uses }] of [...entries.entries()]) if (uses > 0) entries.get(key);
       entries.purgeStale();
     },

@@ -21,7 +21,7 @@ export interface UpstreamWatchDeps {
   readonly sessions: UpstreamSessions;
   readonly requester: Requester;
   readonly log: Logger;
-  /** Milliseconds per subscription. */
+  /** Time limit of one subscription, in milliseconds. */
   readonly timeoutMs: number;
   readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
   /** Opens the stream on which a server with sessions notifies the session of the client's calls. */

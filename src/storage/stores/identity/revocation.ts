@@ -34,8 +34,8 @@ const ROW_LIFETIME = "1 hour 10 minutes";
 const COMMIT_ALLOWANCE = "10 seconds";
 
 /**
- * The revoking transaction is aborted after this much idle time or this long a lock wait, so that it cannot take longer
- * than that.
+ * The revoking transaction is aborted after this much idle time or this long a lock wait, so that it cannot exceed
+ * `COMMIT_ALLOWANCE`.
  */
 const PATIENCE = "4s";
 

@@ -11,7 +11,7 @@ export function taskPlace(accountId: string, id: string): SealedPlace {
   return { table: "mcp_task", column: "sealed_state", accountId, rowId: id };
 }
 
-/** A replica that follows a task says so every 20 seconds. */
+/** A replica that follows a task records that every 20 seconds. */
 const ATTENDED_UNTIL = sql<Date>`now() + interval '60 seconds'`;
 
 /** Tasks in PostgreSQL. */

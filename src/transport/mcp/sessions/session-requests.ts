@@ -24,7 +24,7 @@ export interface SessionMessage {
   readonly principal: Principal;
   /** The HTTP request with the message, on the replica that received it. */
   readonly exchange: HttpExchange | undefined;
-  /** Where messages before the response go. */
+  /** Receives the messages that precede the response. */
   readonly stream: RequestStream;
   /** Called when a request begins to wait for its upstream. */
   readonly onSent: () => void;

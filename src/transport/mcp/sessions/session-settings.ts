@@ -11,17 +11,17 @@ import { createSessionClient } from "../session-client.ts";
 const MAX_URI_LENGTH = 2_048;
 const MAX_URIS = 1_000;
 
-/** Whoever subscribes, and where requests to the client go meanwhile. */
+/** The subscriber, and the stream that receives requests to its client meanwhile. */
 interface Subscriber {
   readonly principal: Principal;
   readonly session: McpSession;
   readonly stream: RequestStream;
 }
 
-/** Requests that change what a session's client is told. They return the result as JSON. */
+/** Requests that change which notifications a session's client receives. They return the result as JSON. */
 export interface SessionSettings {
   setLogLevel(principal: Principal, session: McpSession, level: JsonValue | undefined): Promise<string>;
-  /** Subscribes or unsubscribes. Upstreams know a subscription before it is answered. */
+  /** Subscribes or unsubscribes. Upstreams know a subscription before the client gets the response. */
   subscribe(subscriber: Subscriber, method: string, uri: string): Promise<string>;
 }
 
