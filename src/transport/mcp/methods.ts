@@ -57,7 +57,7 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
 
   const methods: Readonly<Record<string, RpcMethod>> = {
     "tools/list": async ({ principal, session, params }) =>
-      printer.print(await tools.list(principal, session, optionalText(params, "cursor")), {
+      printer.print(await tools.list(principal, session, optionalTextParam(params, "cursor")), {
         isLegacy: session !== undefined,
         isBound: principal.connectionId !== undefined,
       }),
@@ -80,13 +80,13 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       "resources",
       "resources/list",
       async ({ principal, params, controller: { signal }, relay }) =>
-        features.listResources(principal, optionalText(params, "cursor"), { ...relay, signal }),
+        features.listResources(principal, optionalTextParam(params, "cursor"), { ...relay, signal }),
     ),
     "resources/templates/list": requireFeature(
       "resources",
       "resources/templates/list",
       async ({ principal, params, controller: { signal }, relay }) =>
-        features.listResourceTemplates(principal, optionalText(params, "cursor"), { ...relay, signal }),
+        features.listResourceTemplates(principal, optionalTextParam(params, "cursor"), { ...relay, signal }),
     ),
     "resources/read": requireFeature("resources", "resources/read", async (call) => {
       const {
@@ -108,7 +108,7 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       "prompts",
       "prompts/list",
       async ({ principal, params, controller: { signal }, relay }) =>
-        features.listPrompts(principal, optionalText(params, "cursor"), { ...relay, signal }),
+        features.listPrompts(principal, optionalTextParam(params, "cursor"), { ...relay, signal }),
     ),
     "prompts/get": requireFeature(
       "prompts",
@@ -137,7 +137,7 @@ export function methodNotFound(method: string): RpcFault {
 
 /** Throws RpcFault unless the parameter is a string. */
 export function requiredText(params: JsonObject, name: string): string {
-  const value = optionalText(params, name);
+  const value = optionalTextParam(params, name);
   if (value === undefined) throw invalidParams(`${name} is required.`);
   return value;
 }
@@ -147,7 +147,7 @@ export function invalidParams(message: string, data?: JsonValue): RpcFault {
 }
 
 /** The Go SDKs send null for a field that is absent. */
-export function optionalText(params: JsonObject, name: string): string | undefined {
+export function optionalTextParam(params: JsonObject, name: string): string | undefined {
   const value = params[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string") return value;

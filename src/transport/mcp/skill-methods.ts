@@ -1,6 +1,6 @@
 import { readsDirectories, skillSettings } from "../../integrations/skills.ts";
 import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
-import { methodNotFound, optionalText, requiredText, type RpcMethod, withResourceUri } from "./methods.ts";
+import { methodNotFound, optionalTextParam, requiredText, type RpcMethod, withResourceUri } from "./methods.ts";
 import { CODES } from "./rpc-fault.ts";
 
 /** The methods of the skills extension (SEP-2640), if a visible upstream has them. */
@@ -20,7 +20,7 @@ export function createSkillMethods(features: UpstreamFeatures): ReadonlyMap<stri
 
   return new Map([
     method("skills/list", hasSkills, async ({ principal, params }) =>
-      features.listSkills(principal, optionalText(params, "cursor")),
+      features.listSkills(principal, optionalTextParam(params, "cursor")),
     ),
     method("skills/get", hasSkills, async ({ principal, params, controller: { signal }, relay, onSent }) => {
       const uri = requiredText(params, "uri");
@@ -31,7 +31,7 @@ export function createSkillMethods(features: UpstreamFeatures): ReadonlyMap<stri
       readsDirectories,
       async ({ principal, params, controller: { signal }, relay, onSent }) => {
         const uri = requiredText(params, "uri");
-        const cursor = optionalText(params, "cursor");
+        const cursor = optionalTextParam(params, "cursor");
         return named(uri, features.readDirectory(principal, uri, cursor, { ...relay, signal, onSent }));
       },
     ),
