@@ -29,9 +29,10 @@ export interface RefusalMeaning {
 const ADVICE: Readonly<Record<string, string>> = {
   invalid_client:
     "The client's id or secret is wrong, expired or revoked: its owner can replace the secret with a new api_key.",
-  unauthorized_client: "This client may not use client credentials: allow it that grant there, or use another client.",
-  unsupported_grant_type: "There are no client credentials there: check the address of the token endpoint.",
-  invalid_scope: "The client may not have the scopes that are asked for: allow them there, or ask for others.",
+  unauthorized_client:
+    "This client is not allowed to use client credentials: allow that grant at the vendor, or use another client.",
+  unsupported_grant_type: "The server does not support client credentials: check the address of the token endpoint.",
+  invalid_scope: "The client lacks the requested scopes: allow them at the vendor, or request others.",
 };
 const DEFAULT_ADVICE = "Check the client's id, its secret and its settings at the vendor.";
 

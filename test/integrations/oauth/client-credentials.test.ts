@@ -145,14 +145,14 @@ describe("a failed token request returns a result with a remedy", () => {
   });
 
   it.each<[string, number, unknown, Record<string, string>, string, RegExp]>([
-    ["rejected scopes", 400, { error: "invalid_scope" }, {}, "refused_key", /scopes that are asked for/],
+    ["rejected scopes", 400, { error: "invalid_scope" }, {}, "refused_key", /lacks the requested scopes/],
     [
       "a rejected grant type",
       400,
       { error: "unauthorized_client" },
       {},
       "refused_key",
-      /may not use client credentials/,
+      /not allowed to use client credentials/,
     ],
     ["a missing endpoint", 404, {}, {}, "refused_key", /answered 404\. Check the client/],
     ["too many requests", 429, {}, { "retry-after": "7" }, "busy", /try again in 7 seconds/],
