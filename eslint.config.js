@@ -64,7 +64,7 @@ export default defineConfig(
     },
   },
   {
-    // What upstreams and tenants send meets these patterns: none may take more than linear time.
+    // These patterns match text that upstreams and tenants send, so none may take more than linear time.
     files: ["src/**/*.ts", "src/**/*.tsx", "bench/**/*.ts"],
     plugins: { regexp },
     rules: {

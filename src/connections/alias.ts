@@ -26,7 +26,7 @@ function toAlias(text: string, limit: number): string | undefined {
   return alias === "" ? undefined : alias;
 }
 
-/** What an alias is made from. */
+/** The values from which an alias is made. */
 export interface AliasSource {
   readonly name: string;
   readonly serverType: string;

@@ -154,7 +154,7 @@ function capabilitiesOf(sources: readonly Pick<Source, "listing">[]): UpstreamCa
   };
 }
 
-/** What one upstream supports, the combination supports. */
+/** The combination supports what at least one upstream supports. */
 function mergeExtensions(some: JsonObject, others: JsonObject): JsonObject {
   const merged = { ...some };
   for (const [name, settings] of Object.entries(others)) {

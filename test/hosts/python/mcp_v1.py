@@ -37,5 +37,5 @@ async def open_client(url, token):
         yield Client(session)
 
 
-# A canceled call ends locally alone.
+# A canceled call ends only locally.
 tell(open_client, lacks=["cancel"])

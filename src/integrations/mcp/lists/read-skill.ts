@@ -8,7 +8,7 @@ const URI = /^[A-Za-z][A-Za-z0-9+.-]{0,62}:\/\/[^\p{C}\p{Zl}\p{Zp}?#]{1,2048}$/u
 const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** Of the Agent Skills specification, in characters. */
+/** Limits of the Agent Skills specification, in characters. */
 const MAX_DESCRIPTION = 1_024;
 const MAX_COMPATIBILITY = 500;
 
