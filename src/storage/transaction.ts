@@ -2,10 +2,11 @@ import type pg from "pg";
 import { translateDatabaseError } from "./storage-error.ts";
 
 /**
- * Runs `work` between BEGIN and COMMIT on one connection; whatever it throws rolls everything back and is thrown on.
+ * Runs `work` between BEGIN and COMMIT on one connection. An error rolls everything back and is rethrown.
  *
- * Driver errors come out translated (see `translateDatabaseError`). A connection whose state is unknown is discarded. After
- * `unavailable` the changes may have been committed or not: the COMMIT may have arrived without its answer.
+ * Driver errors are translated (see `translateDatabaseError`). A connection whose state is unknown is discarded. After
+ * `unavailable`, the changes may or may not have been committed, because only the response to the COMMIT may have been
+ * lost.
  */
 export async function transaction<Result>(
   pool: pg.Pool,
