@@ -44,6 +44,7 @@ export async function measureGate(): Promise<GateCost> {
     revocations,
     personalAccessTokens: unused,
     grants: unused,
+    memberships: { find: () => undefined },
   });
   const clientAddress = (): string => "127.0.0.1";
   const rates = createRates({ ...RATE_LIMITS, account: 999_999_999 }, clientAddress);

@@ -763,6 +763,122 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/organizations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List organizations
+         * @description Lists the organizations that the caller is a member of, oldest membership first.
+         */
+        get: operations["listOrganizations"];
+        put?: never;
+        /**
+         * Create an organization
+         * @description Creates an organization with the caller as its owner. Needs a token for the person's own account.
+         */
+        post: operations["createOrganization"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organizations/{organization_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an organization
+         * @description Reads one organization.
+         */
+        get: operations["getOrganization"];
+        /**
+         * Rename an organization
+         * @description Renames an organization. Needs the role `owner`.
+         */
+        put: operations["updateOrganization"];
+        post?: never;
+        /**
+         * Delete an organization
+         * @description Permanently deletes an organization with its connections, clients, tokens, sessions and history. Its tokens are rejected within a second. Needs the role `owner`.
+         */
+        delete: operations["deleteOrganization"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organizations/{organization_id}/transfer-ownership": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Transfer the ownership
+         * @description Transfers ownership: the member becomes an owner and the caller becomes an admin, at once. Needs the role `owner`.
+         */
+        post: operations["transferOwnership"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organizations/{organization_id}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List members
+         * @description Lists the members of an organization, oldest membership first. Needs the role `admin`.
+         */
+        get: operations["listMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organizations/{organization_id}/members/{member_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a member's role
+         * @description Changes the role of a member. Takes effect within a second. The last owner keeps the role. Needs the role `owner`.
+         */
+        put: operations["updateMember"];
+        post?: never;
+        /**
+         * Remove a member
+         * @description Removes a member, or leaves the organization if the member is the caller. The member's sessions, tokens, clients and grants in the organization end within a second. The last owner cannot leave. Admins remove members, and owners remove everyone.
+         */
+        delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/accounts": {
         parameters: {
             query?: never;
@@ -2662,11 +2778,145 @@ export interface components {
             /** @description A message for the user. */
             message: string;
         };
+        /** @description An account that several people share. Its connections, tokens and sessions belong to it and not to a person. */
+        Organization: {
+            /** @description The id of its account; tokens for it carry it in the claim `sub`. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /**
+             * @description The caller's role: `owner`, `admin` or `member`. The organization's own clients act as `admin`.
+             * @enum {string}
+             */
+            role: "owner" | "admin" | "member";
+            /**
+             * Format: int32
+             * @description Number of members.
+             */
+            member_count: number;
+            /**
+             * Format: date-time
+             * @description When it was created, ISO 8601 in UTC.
+             */
+            created_at: string;
+        };
+        /** @description A person in an organization. */
+        Member: {
+            /** @description The id of the person's own account; tokens for the organization carry it in the claim `act.sub`. */
+            id: string;
+            /** @description The e-mail address the person logs in with. */
+            email: string;
+            /**
+             * @description `owner`, `admin` or `member`.
+             * @enum {string}
+             */
+            role: "owner" | "admin" | "member";
+            /**
+             * Format: date-time
+             * @description When the person became a member, ISO 8601 in UTC.
+             */
+            created_at: string;
+        };
+        /** @description The organization to create. */
+        CreateOrganizationRequest: {
+            /** @description The name, 1 to 255 characters. Required. */
+            name: string;
+        };
+        /** @description The organization and its new name. */
+        UpdateOrganizationRequest: {
+            /** @description The name, 1 to 255 characters. Default: the current one. */
+            name?: string | null;
+        };
+        /** @description The organization and its next owner. */
+        TransferOwnershipRequest: {
+            /** @description The member who becomes an owner: the id of the person's own account. Required. */
+            member_id: string;
+        };
+        /** @description The member and the new role. */
+        UpdateMemberRequest: {
+            /**
+             * @description `owner`, `admin` or `member`. Default: the current one.
+             * @enum {string|null}
+             */
+            role?: "owner" | "admin" | "member" | null;
+        };
+        /** @description The new organization. */
+        CreateOrganizationResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Organization"];
+        };
+        /** @description A page of organizations, oldest membership first. */
+        ListOrganizationsResult: {
+            /** @description Always true. */
+            success: boolean;
+            /** @description The organizations of this page, at most 500. */
+            data: components["schemas"]["Organization"][];
+            /**
+             * Format: int32
+             * @description Total number of organizations on all pages.
+             */
+            total_count: number;
+            /** @description Whether more pages follow. */
+            has_more: boolean;
+        };
+        /** @description One organization. */
+        GetOrganizationResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Organization"];
+        };
+        /** @description The organization after the change. */
+        UpdateOrganizationResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Organization"];
+        };
+        /** @description The result. */
+        DeleteOrganizationResult: {
+            /** @description Always true. */
+            success: boolean;
+            /** @description A message for the user. */
+            message: string;
+        };
+        /** @description The organization after the transfer. */
+        TransferOwnershipResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Organization"];
+        };
+        /** @description A page of members, oldest membership first. */
+        ListMembersResult: {
+            /** @description Always true. */
+            success: boolean;
+            /** @description The members of this page, at most 500. */
+            data: components["schemas"]["Member"][];
+            /**
+             * Format: int32
+             * @description Total number of members on all pages.
+             */
+            total_count: number;
+            /** @description Whether more pages follow. */
+            has_more: boolean;
+        };
+        /** @description The member after the change. */
+        UpdateMemberResult: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["Member"];
+        };
+        /** @description The result. */
+        RemoveMemberResult: {
+            /** @description Always true. */
+            success: boolean;
+            /** @description A message for the user. */
+            message: string;
+        };
         /** @description An account owns connections, clients and tokens. */
         Account: {
             /** @description The id of the account; its tokens carry it in the claim `sub`. */
             id: string;
-            /** @description The e-mail address its owner logs in with. */
+            /** @description The e-mail address its owner logs in with. Empty for an organization. */
             email: string;
             /** @description Whether its clients and tokens may have mgmt.admin. */
             is_admin: boolean;
@@ -2690,6 +2940,8 @@ export interface components {
              * @description When it was disabled, ISO 8601 in UTC. Absent while it is active.
              */
             disabled_at?: string;
+            /** @description The name of an organization. Absent for a person. */
+            name?: string;
         };
         /** @description A token signing key without its private part. */
         SigningKey: {
@@ -3182,7 +3434,7 @@ export interface components {
          */
         IfMatch: string;
         /** @description Only events with this action. Default: all actions. */
-        AuditAction: "account.create" | "account.disable" | "account.enable" | "account.end_sessions" | "account.purge" | "account.change_password" | "account.change_settings" | "account.link_identity" | "connection.create" | "connection.update" | "connection.delete" | "connection.authorize" | "connection.accept_tool_changes" | "connection.keep_contents" | "connection.stop_keeping_contents" | "oauth_client.create" | "oauth_client.update" | "oauth_client.rotate_secret" | "oauth_client.revoke" | "personal_access_token.create" | "personal_access_token.rotate" | "personal_access_token.revoke" | "grant.create" | "grant.revoke" | "session.login" | "session.logout" | "token.issue" | "webhook.create" | "webhook.update" | "webhook.enable" | "webhook.disable" | "webhook.rotate_secret" | "webhook.resend" | "webhook.delete" | "signing_key.rotate" | "master_key.rewrap";
+        AuditAction: "account.create" | "account.disable" | "account.enable" | "account.end_sessions" | "account.purge" | "account.change_password" | "account.change_settings" | "account.link_identity" | "connection.create" | "connection.update" | "connection.delete" | "connection.authorize" | "connection.accept_tool_changes" | "connection.keep_contents" | "connection.stop_keeping_contents" | "oauth_client.create" | "oauth_client.update" | "oauth_client.rotate_secret" | "oauth_client.revoke" | "personal_access_token.create" | "personal_access_token.rotate" | "personal_access_token.revoke" | "grant.create" | "grant.revoke" | "organization.create" | "organization.rename" | "organization.delete" | "member.add" | "member.change_role" | "member.remove" | "session.login" | "session.logout" | "token.issue" | "webhook.create" | "webhook.update" | "webhook.enable" | "webhook.disable" | "webhook.rotate_secret" | "webhook.resend" | "webhook.delete" | "signing_key.rotate" | "master_key.rewrap";
         /**
          * @description The id of the webhook.
          * @example webhook_R4tW8nLc2vQz6mYb1xKd9A
@@ -3194,7 +3446,7 @@ export interface components {
          */
         DeliveryId: string;
         /** @description Only events about objects of this type. Default: all types. */
-        AuditObjectType: "account" | "connection" | "oauth_client" | "personal_access_token" | "grant" | "session" | "webhook" | "signing_key" | "master_key";
+        AuditObjectType: "account" | "connection" | "oauth_client" | "personal_access_token" | "grant" | "organization" | "member" | "session" | "webhook" | "signing_key" | "master_key";
         /**
          * @description The `sessionId` that initialize returned.
          * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
@@ -6180,10 +6432,643 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listOrganizations: {
+        parameters: {
+            query?: {
+                /** @description Page size. Default: 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Number of items to skip. Default: 0. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of organizations, oldest membership first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListOrganizationsResult"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createOrganization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateOrganizationRequest"];
+            };
+        };
+        responses: {
+            /** @description The new organization. */
+            201: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    /**
+                     * @description The path of the new object.
+                     * @example /api/v1/organizations/org_Zk3vQ0cYwq8mV1xR5tN7Lg
+                     */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreateOrganizationResult"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or the caller's role may not perform this operation. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOrganization: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The id of the organization.
+                 * @example org_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                organization_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One organization. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetOrganizationResult"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The object does not exist or belongs to another account. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateOrganization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the organization.
+                 * @example org_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                organization_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateOrganizationRequest"];
+            };
+        };
+        responses: {
+            /** @description The organization after the change. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateOrganizationResult"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or the caller's role may not perform this operation. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The object does not exist or belongs to another account. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteOrganization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the organization.
+                 * @example org_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                organization_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteOrganizationResult"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or the caller's role may not perform this operation. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The object does not exist or belongs to another account. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    transferOwnership: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the organization.
+                 * @example org_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                organization_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TransferOwnershipRequest"];
+            };
+        };
+        responses: {
+            /** @description The organization after the transfer. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TransferOwnershipResult"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or the caller's role may not perform this operation. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The object does not exist or belongs to another account. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: {
+                /** @description Page size. Default: 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Number of items to skip. Default: 0. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The id of the organization.
+                 * @example org_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                organization_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of members, oldest membership first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListMembersResult"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or the caller's role may not perform this operation. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The object does not exist or belongs to another account. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the organization.
+                 * @example org_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                organization_id: string;
+                /**
+                 * @description The id of the person's own account.
+                 * @example acc_Qw3eR5tYu7iOp9aSd1fGhJ
+                 */
+                member_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateMemberRequest"];
+            };
+        };
+        responses: {
+            /** @description The member after the change. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateMemberResult"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or the caller's role may not perform this operation. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The object does not exist or belongs to another account. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The request conflicts with the current state. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the organization.
+                 * @example org_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                organization_id: string;
+                /**
+                 * @description The id of the person's own account.
+                 * @example acc_Qw3eR5tYu7iOp9aSd1fGhJ
+                 */
+                member_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoveMemberResult"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or the caller's role may not perform this operation. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The object does not exist or belongs to another account. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The request conflicts with the current state. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listAccounts: {
         parameters: {
             query?: {
-                /** @description Only accounts whose e-mail address contains this text or whose id equals it. Default: all. */
+                /** @description Only accounts whose e-mail address or name contains this text or whose id equals it. Default: all. */
                 query?: string;
                 /** @description `active` or `disabled`. Default: both. */
                 status?: "active" | "disabled";

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "../identity/accounts/first-account.ts";
 import { startBackground } from "./background.ts";
 import { composeAgentView } from "./agent-view.ts";
-import { composeAdministration } from "./administration.ts";
+import { composeAdministration, composePurgeAccount } from "./administration.ts";
 import { composeAccess } from "./access.ts";
 import { composeAuth } from "./auth.ts";
 import { composeAuthorizationServer } from "./authorization-server.ts";
@@ -92,7 +92,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const login = composeLogin(config, foundation, log);
   const auth = await composeAuth(config, foundation, listener, log);
   building.defer(() => auth.close());
-  const { revocations, verifier, isTokenValid } = auth;
+  const { revocations, verifier, isTokenValid, memberships } = auth;
   const oauthRoutes = composeAuthorizationServer(config, foundation, login, auth, log);
   const webhooks = await composeWebhooks(config, foundation, listener, log);
   const store = composeConnectionStore(config, foundation, jobs, webhooks.outbox);
@@ -210,12 +210,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       accountSettings: createAccountSettingsHandlers(discovery.settings, callerOf),
       ...composeAccess(config, foundation, revocations, webhooks, callerOf),
       ...composeAdministration({
-        foundation,
-        jobs,
-        revocations,
+        ...{ foundation, jobs, revocations, memberships, callerOf },
         version: serverInfo.version,
         isListenerHealthy: () => listener.isHealthy(),
-        callerOf,
+        onMembersChanged: (organizationId) => sessions.invalidateAccount(organizationId),
       }),
     },
     mcp: {
@@ -263,6 +261,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         ...{ jobs, feed, verify, webhooks, log },
         verifications: createVerificationQueue(orm),
         purge: createPurge(database.maintenance),
+        purgeAccount: composePurgeAccount(foundation, jobs),
         revokeGrants: composeRevocation(foundation, catalog, log),
         refreshDocuments: () =>
           integrations.refreshDocuments((url) => toolDefinitions.refreshAffectedConnections(tools, url)),

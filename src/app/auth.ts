@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { createRevocations, type Revocations } from "../identity/revocations/revocations.ts";
+import { createMemberships, type Memberships } from "../identity/organizations/memberships.ts";
 import { createLastUse } from "../identity/tokens/last-use.ts";
 import { createIsTokenValid, type IsTokenValid } from "../identity/tokens/token-validity.ts";
 import { createTokenVerifier, type TokenVerifier } from "../identity/tokens/verifier.ts";
@@ -12,6 +13,7 @@ export interface Auth {
   readonly revocations: Revocations;
   readonly verifier: TokenVerifier;
   readonly isTokenValid: IsTokenValid;
+  readonly memberships: Memberships;
   close(): Promise<void>;
 }
 
@@ -22,7 +24,8 @@ export async function composeAuth(
   listener: Listener,
   log: Logger,
 ): Promise<Auth> {
-  const { keys, personalAccessTokenStore, grantStore } = foundation;
+  const { keys, personalAccessTokenStore, grantStore, memberStore } = foundation;
+  const memberships = createMemberships({ store: memberStore, listener });
   const revocations = createRevocations({
     store: createRevocationStore(foundation.database.pool),
     listener,
@@ -36,7 +39,7 @@ export async function composeAuth(
       log.warn({ err: error }, "last uses of tokens could not be written");
     },
   });
-  await Promise.all([revocations.start(), keys.follow(listener)]);
+  await Promise.all([revocations.start(), memberships.start(), keys.follow(listener)]);
   return {
     revocations,
     verifier: createTokenVerifier({
@@ -45,8 +48,10 @@ export async function composeAuth(
       revocations,
       personalAccessTokens: lastUse,
       grants: grantStore,
+      memberships,
     }),
-    isTokenValid: createIsTokenValid(revocations),
+    isTokenValid: createIsTokenValid(revocations, memberships),
+    memberships,
     async close() {
       revocations.close();
       await lastUse.close();

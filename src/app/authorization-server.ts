@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { revokeImmediately } from "../identity/grants/grants.ts";
+import { createListActingAccounts } from "../identity/oauth/acting-account.ts";
 import { createTokenIssues } from "../identity/audit/token-issues.ts";
 import type { Route } from "../transport/http/router.ts";
 import { createOAuthRoutes } from "../transport/oauth/routes.ts";
@@ -8,6 +9,7 @@ import type { TokenVerifier } from "../identity/tokens/verifier.ts";
 import type { Config } from "../config.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
 import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
+import { createOrganizationReader } from "../storage/stores/organizations/organization-reader.ts";
 import { createPayloadStore } from "../storage/stores/identity/oidc-payload.ts";
 import { createOwnConnections } from "../storage/stores/identity/own-connections.ts";
 import { revoke } from "../storage/stores/identity/revocation.ts";
@@ -36,6 +38,7 @@ export function composeAuthorizationServer(
     sessions,
     csrf,
     connections: createOwnConnections(orm),
+    actingAccounts: createListActingAccounts(createOrganizationReader(orm)),
     dispatcher: createGuardedDispatcher({ allow: config.outboundAllow, ...DOCUMENT_LIMITS }),
     revokeAccessToken: async (accountId, tokenId) => {
       await revoke(pool, { accountId, kind: "token", subject: tokenId });

@@ -8,10 +8,13 @@ import type { JsonObject } from "../json.ts";
 import type { Webhooks } from "./webhooks.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { repeat, runSteps } from "../sweep.ts";
+import type { PurgeAccount } from "../storage/stores/identity/purge-account.ts";
 import type { Purge } from "../storage/stores/connections/purge.ts";
 
 /** Purges after deletions, and after the retention of call payloads is shortened. */
 export const PURGE_QUEUE = "purge-connection";
+/** Purges deleted organizations. */
+export const PURGE_ACCOUNT_QUEUE = "purge-account";
 /** Revokes tokens at authorization servers. */
 export const REVOKE_QUEUE = "revoke-grant";
 
@@ -26,6 +29,7 @@ export interface BackgroundDeps {
   readonly verify: VerifyKey;
   readonly purge: Purge;
   readonly webhooks: Pick<Webhooks, "startRunner" | "outbox">;
+  readonly purgeAccount: PurgeAccount;
   /** Revokes the unused tokens of a connection. */
   readonly revokeGrants: RevokeGrants;
   /** Fetches documents that are due and deletes unused ones. */
@@ -52,6 +56,11 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
     const { accountId, connectionId } = toConnectionRef(payload);
     if (payload["what"] === "contents") await deps.purge.contents(accountId, connectionId);
     else await deps.purge.connection(accountId, connectionId);
+  });
+  await deps.jobs.work(PURGE_ACCOUNT_QUEUE, { concurrency: 1, expireInSeconds: 300 }, async ({ accountId }) => {
+    if (typeof accountId !== "string") throw new TypeError("a job names no account");
+    // A large history is deleted in several steps, of at most some seconds each.
+    while ((await deps.purgeAccount(accountId, () => {})) === "unfinished");
   });
   await deps.jobs.work(REVOKE_QUEUE, REVOCATION, async (payload, signal) => {
     const { accountId, connectionId } = toConnectionRef(payload);

@@ -21,6 +21,7 @@ import { createAccountStore } from "../storage/stores/identity/account.ts";
 import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
 import { createClientStore } from "../storage/stores/identity/client.ts";
 import { createOAuthGrantStore } from "../storage/stores/identity/grant.ts";
+import { createMemberStore } from "../storage/stores/organizations/member.ts";
 import { createPersonalAccessTokenStore } from "../storage/stores/identity/personal-access-token.ts";
 import { createSigningKeyStore } from "../storage/stores/identity/signing-key.ts";
 
@@ -37,6 +38,7 @@ export interface Foundation {
   readonly keyRotation: KeyRotation;
   readonly rewrapSecrets: RewrapSecrets;
   readonly accountStore: ReturnType<typeof createAccountStore>;
+  readonly memberStore: ReturnType<typeof createMemberStore>;
   readonly accounts: Accounts;
   readonly clientStore: ReturnType<typeof createClientStore>;
   readonly clients: OAuthClients;
@@ -87,6 +89,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
         return report;
       },
       accountStore,
+      memberStore: createMemberStore(database),
       accounts: createAccounts({ store: accountStore }),
       clientStore,
       clients: createOAuthClients({ store: clientStore, pepper }),

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { createRecordLogin } from "../identity/login/audit-login.ts";
 import { createBoundedWork } from "../identity/login/bounded-work.ts";
 import { createChangePassword } from "../identity/login/change-password.ts";
+import { createListActingAccounts } from "../identity/oauth/acting-account.ts";
 import { createCookies } from "../transport/http/cookies.ts";
 import { createCsrf, type Csrf } from "../transport/pages/csrf.ts";
 import { createLogIn } from "../identity/login/log-in.ts";
@@ -19,6 +20,7 @@ import type { Config } from "../config.ts";
 import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
 import { createCredentialStore } from "../storage/stores/identity/credential.ts";
 import { createLoginSessionStore } from "../storage/stores/identity/login-session.ts";
+import { createOrganizationReader } from "../storage/stores/organizations/organization-reader.ts";
 import { createTryCounter } from "../storage/stores/identity/try-counter.ts";
 import { composeExternalLogin } from "./external-login.ts";
 import type { Foundation } from "./foundation.ts";
@@ -51,6 +53,7 @@ export function composeLogin(config: Config, { database, pepper, keys }: Foundat
     pepper,
   });
   const external = composeExternalLogin(config, { orm, pepper, sessions, csrf, cookies, record });
+  const actingAccounts = createListActingAccounts(createOrganizationReader(orm));
   const shared = { sessions, csrf, trustProxy, record };
   const routes = [
     styleRoute,
@@ -69,7 +72,9 @@ export function composeLogin(config: Config, { database, pepper, keys }: Foundat
     }),
     ...createSessionRoutes({
       ...shared,
+      actingAccounts,
       issueToken: createIssueSessionToken({
+        actingAccounts,
         issuer: publicUrl,
         keys,
         issueTimestamp: (accountId, sessionId) => store.issueTimestamp(accountId, sessionId),

@@ -7,6 +7,7 @@ import { GrantService } from "../../gen/proto/patchbay/v1/grant_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import { OrganizationService } from "../../gen/proto/patchbay/v1/organization_service_pb.ts";
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
@@ -22,6 +23,7 @@ export interface Clients {
   readonly history: Client<typeof HistoryService>;
   readonly integrations: Client<typeof IntegrationService>;
   readonly oauthClients: Client<typeof OAuthClientService>;
+  readonly organizations: Client<typeof OrganizationService>;
   readonly personalAccessTokens: Client<typeof PersonalAccessTokenService>;
   readonly runtime: Client<typeof RuntimeService>;
   readonly tools: Client<typeof ToolService>;
@@ -39,6 +41,7 @@ export function createClients(transport: Transport): Clients {
     history: createClient(HistoryService, transport),
     integrations: createClient(IntegrationService, transport),
     oauthClients: createClient(OAuthClientService, transport),
+    organizations: createClient(OrganizationService, transport),
     personalAccessTokens: createClient(PersonalAccessTokenService, transport),
     runtime: createClient(RuntimeService, transport),
     tools: createClient(ToolService, transport),

@@ -96,7 +96,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     if (!reachesAll(principal)) {
       throw new DomainError("forbidden", "You do not have permission to create connections.");
     }
-    const key = createKey(idempotencyKey, draft);
+    const key = createKey(idempotencyKey, draft, principal.memberId);
     const earlier = key && (await store.findCreated(principal.accountId, key));
     if (earlier !== undefined) return earlier;
     // Validated before `adopt` stores anything.

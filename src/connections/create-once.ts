@@ -23,8 +23,14 @@ export interface CreatedConnection extends Pick<Connection, "id" | "serverType" 
   readonly isRepeated: boolean;
 }
 
-export function createKey(key: string | undefined, draft: ConnectionDraft): CreateKey | undefined {
-  return key === undefined ? undefined : { key, request: printInKeyOrder(draft) };
+/** Each member of an organization has keys of their own. */
+export function createKey(
+  key: string | undefined,
+  draft: ConnectionDraft,
+  memberId: string | undefined,
+): CreateKey | undefined {
+  if (key === undefined) return undefined;
+  return { key: memberId === undefined ? key : `${memberId} ${key}`, request: printInKeyOrder(draft) };
 }
 
 export function toCreated(connection: Connection): CreatedConnection {

@@ -15,7 +15,7 @@ export interface Caller extends Principal {
 /** Who made a change: an account's caller, the operator at the command line, or the service itself. */
 export interface Actor extends Origin {
   readonly kind: "account" | "operator" | "service";
-  /** Undefined for other kinds, and for a login that matches no account. */
+  /** A person's account. Undefined for other kinds, and for a login that matches no account. */
   readonly accountId: string | undefined;
   /** An OAuth client, `pat_…` for a personal access token, `session_…` for a browser login. */
   readonly clientId: string | undefined;
@@ -38,7 +38,9 @@ export const OPERATOR: Actor = {
 export const SERVICE: Actor = { ...OPERATOR, kind: "service" };
 
 export function toActor(caller: Caller): Actor {
-  const { accountId, clientId, tokenId, origin } = caller;
+  const { clientId, tokenId, origin } = caller;
+  // In an organization the log names the person who acts.
+  const accountId = caller.memberId ?? caller.accountId;
   return { kind: "account", accountId, clientId, tokenId, address: origin.address, userAgent: origin.userAgent };
 }
 

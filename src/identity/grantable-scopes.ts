@@ -1,5 +1,5 @@
 import { invalid } from "../domain-error.ts";
-import type { Account } from "./account.ts";
+import { type Account, accountLabel } from "./account.ts";
 import { isScope, SCOPES, type Scope } from "./scopes.ts";
 
 /**
@@ -14,7 +14,7 @@ export function grantableScopes(account: Account, words: string, field = "scope"
       throw invalid(field, `"${word.slice(0, 64)}" is not a scope; the scopes are: ${SCOPES.join(" ")}.`);
   }
   if (asked.includes("mgmt.admin") && !account.isAdmin) {
-    throw invalid(field, `mgmt.admin requires an account created with --admin; ${account.email} is not one.`);
+    throw invalid(field, `mgmt.admin requires an account created with --admin; ${accountLabel(account)} is not one.`);
   }
   return SCOPES.filter((scope) => asked.includes(scope));
 }

@@ -12,6 +12,7 @@ import { GrantService } from "../../gen/proto/patchbay/v1/grant_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import { OrganizationService } from "../../gen/proto/patchbay/v1/organization_service_pb.ts";
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
@@ -91,6 +92,7 @@ export interface TransportDeps {
     readonly admin: ServiceImpl<typeof AdminService>;
     readonly audit: ServiceImpl<typeof AuditService>;
     readonly grant: ServiceImpl<typeof GrantService>;
+    readonly organization: ServiceImpl<typeof OrganizationService>;
     readonly oauthClient: ServiceImpl<typeof OAuthClientService>;
     readonly personalAccessToken: ServiceImpl<typeof PersonalAccessTokenService>;
     readonly webhook: ServiceImpl<typeof WebhookService>;
@@ -230,6 +232,7 @@ function serveAll(
     HistoryService,
     IntegrationService,
     OAuthClientService,
+    OrganizationService,
     PersonalAccessTokenService,
     RuntimeService,
     ToolService,
@@ -249,6 +252,7 @@ function serveAll(
     ...serveService(AdminService, implementations.admin, { audiences: [publicUrl] }, () => pool),
     ...serveService(AuditService, implementations.audit, { audiences: [publicUrl] }, () => pool),
     ...serveService(GrantService, implementations.grant, { audiences: [publicUrl] }, () => pool),
+    ...serveService(OrganizationService, implementations.organization, { audiences: [publicUrl] }, () => pool),
     ...serveService(OAuthClientService, implementations.oauthClient, { audiences: [publicUrl] }, () => pool),
     ...serveService(
       PersonalAccessTokenService,

@@ -12,6 +12,8 @@ function principal(accountId: string): Principal {
     scopes: new Set(["mgmt.write"]),
     connectionId: undefined,
     grantId: undefined,
+    memberId: undefined,
+    role: undefined,
     connectionIds: undefined,
     tokenId: "t",
     audience: "a",

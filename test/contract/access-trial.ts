@@ -20,6 +20,8 @@ export interface Theirs {
   readonly client: string;
   readonly token: string;
   readonly grant: string;
+  readonly organization: string;
+  readonly owner: string;
   readonly webhook: string;
   readonly delivery: string;
 }

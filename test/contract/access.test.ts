@@ -15,6 +15,7 @@ import { PROTOCOL_NAMES } from "../support/outcome.ts";
 import { type Service, startService } from "../support/service.ts";
 import type { Theirs, Trial } from "./access-trial.ts";
 import { listOperations, readDocument } from "./document.ts";
+import { ORGANIZATION_TRIALS } from "./organization-trials.ts";
 import { WEBHOOK_TRIALS } from "./webhook-trials.ts";
 
 const FORGED = "forged";
@@ -197,6 +198,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ grant }) => ({ input: { grant_id: grant } }),
     namesSomething: true,
   },
+  ...ORGANIZATION_TRIALS,
   // Administrators see all accounts, so these have no objects of another account.
   ListAllAuditEvents: {
     wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
@@ -315,7 +317,11 @@ beforeAll(async () => {
      values ($1, $2, $3, 'connection.deleted', 'connection/1', '{}')`,
     [owner.id, delivery, webhook.id],
   );
-  theirs = { webhook: webhook.id, delivery, connection, session, client: client.client_id, token: personal.id, grant };
+  const { id: organization } = await accounts.createOrganization({ owner });
+  theirs = {
+    ...{ connection, session, client: client.client_id, token: personal.id, grant },
+    ...{ webhook: webhook.id, delivery, organization, owner: owner.id },
+  };
 });
 
 afterAll(async () => {
@@ -387,6 +393,9 @@ test("rejected requests change nothing", async () => {
     theirs.token,
   ]);
   expect(token).toEqual({ revoked_at: null, replaced_by: null });
+  expect(
+    await accounts.query("select role, person_id from member where account_id = $1", [theirs.organization]),
+  ).toEqual([{ role: "owner", person_id: theirs.owner }]);
   expect(await accounts.query("select revoked_at from oauth_grant where id = $1", [theirs.grant])).toEqual([
     { revoked_at: null },
   ]);

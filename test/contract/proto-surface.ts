@@ -27,6 +27,7 @@ import {
   rest_source,
 } from "../../gen/proto/patchbay/v1/options_pb.ts";
 import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import { OrganizationService } from "../../gen/proto/patchbay/v1/organization_service_pb.ts";
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
@@ -42,6 +43,7 @@ export const services: readonly DescService[] = [
   HistoryService,
   IntegrationService,
   OAuthClientService,
+  OrganizationService,
   PersonalAccessTokenService,
   RuntimeService,
   ToolService,

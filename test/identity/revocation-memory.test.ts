@@ -14,6 +14,8 @@ const principal: Principal = {
   issuedAt: Math.floor(NOW / 1_000_000) - 60,
   expiresAt: undefined,
   connectionId: undefined,
+  memberId: undefined,
+  role: undefined,
   connectionIds: undefined,
   grantId: undefined,
   audience: "https://patchbay.test",

@@ -131,6 +131,8 @@ export function principal(
     clientId: "client_1",
     connectionId: undefined,
     grantId: undefined,
+    memberId: undefined,
+    role: undefined,
     connectionIds: undefined,
     tokenId: "token_1",
     audience: "http://localhost",

@@ -3,6 +3,7 @@ import { OPERATOR } from "../../src/identity/actor.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
 import { createAccountStore } from "../../src/storage/stores/identity/account.ts";
 import { createAdministrationStore } from "../../src/storage/stores/identity/administration.ts";
+import { createPurgeAccount } from "../../src/storage/stores/identity/purge-account.ts";
 import { createCallPartitions } from "../../src/storage/stores/calls/call-partitions.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
@@ -114,7 +115,8 @@ test("deleting an account deletes its calls, including those being written", asy
     `insert into call_record (account_id, connection_id, tool_name, client_id, started_at, duration_ms, outcome, request_bytes, response_bytes)
       select account_id, connection_id, tool_name, client_id, started_at, 1, 'ok', 0, 0 from call_record`,
   );
-  const purged = createAdministrationStore(orm, createAccountStore(orm), async () => {}).purge("acc", OPERATOR);
+  const purgeAccount = createPurgeAccount(orm, async () => {});
+  const purged = createAdministrationStore(orm, createAccountStore(orm), purgeAccount).purge("acc", OPERATOR);
   await until(isAnyoneWaiting, { what: "the purge waits for the writer" });
   await writer.query("commit");
   writer.release();

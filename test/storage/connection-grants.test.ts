@@ -12,6 +12,7 @@ import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
 import { createAccountStore } from "../../src/storage/stores/identity/account.ts";
 import { createAdministrationStore } from "../../src/storage/stores/identity/administration.ts";
+import { createPurgeAccount } from "../../src/storage/stores/identity/purge-account.ts";
 import { createConnectionStore } from "../../src/storage/stores/connections/connection.ts";
 import { createUpstreamGrantStore } from "../../src/storage/stores/connections/connection-grant.ts";
 import {
@@ -209,7 +210,8 @@ describe("the tokens of an owner's login", () => {
     const connection = await waiting();
     await grants.storeGrant(grantOf(connection), OPERATOR);
     await database.pool.query("update account set disabled_at = now() where id = 'acc_a'");
-    const administration = createAdministrationStore(database.orm, createAccountStore(database.orm), enqueueRevocation);
+    const purgeAccount = createPurgeAccount(database.orm, enqueueRevocation);
+    const administration = createAdministrationStore(database.orm, createAccountStore(database.orm), purgeAccount);
     expect(await administration.purge("acc_a", OPERATOR)).toBe("purged");
     expect(enqueued).toContain(`revoke acc_a/${connection.id}`);
     expect(await grants.endUnused("acc_a", connection.id)).toMatchObject([{ tokens: { accessToken: "access 1" } }]);

@@ -28,7 +28,7 @@ afterEach(async () => {
   await testDatabase.close();
 });
 
-const owner = { accountId: "a", clientId: "c", grantId: undefined };
+const owner = { accountId: "a", clientId: "c", memberId: undefined, grantId: undefined };
 const task = (id: string, ttlMs = 60_000): NewTask => ({
   owner,
   id,
@@ -41,14 +41,14 @@ const task = (id: string, ttlMs = 60_000): NewTask => ({
   hasEnded: false,
 });
 
-test("finds a task for its account, client and grant only", async () => {
+test("finds a task for its account, member, client and grant only", async () => {
   expect(await store.add(task("one"), 10)).toBe("added");
   expect(await store.find(owner, "one")).toMatchObject({
     upstreamId: "secret-id",
     connectionId: 1,
     isAbandoned: false,
   });
-  for (const other of [{ accountId: "b" }, { clientId: "d" }, { grantId: "g" }])
+  for (const other of [{ accountId: "b" }, { memberId: "m" }, { clientId: "d" }, { grantId: "g" }])
     expect(await store.find({ ...owner, ...other }, "one")).toBeUndefined();
   const { rows } = await database.pool.query<{ sealed_state: Buffer }>("select sealed_state from mcp_task");
   expect(rows[0]?.sealed_state.toString("latin1")).not.toContain("secret");

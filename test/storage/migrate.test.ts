@@ -41,7 +41,7 @@ function withOneMore(name: string, type: Constructor<Migration>): MigrationSourc
 
 class AddKind extends Migration {
   override up(): void {
-    this.addSql("alter table account add column kind text not null default 'person'");
+    this.addSql("alter table account add column color text not null default 'person'");
   }
 }
 
@@ -81,12 +81,12 @@ describe("a migration in a transaction", () => {
     const counting = pino({ level: "warn" }, { write: retries });
     const migrated = migrate(database.url, counting, withOneMore("9000_add_kind", AddKind));
     // This read queues behind the migration. It ends although the lock is still held, because the attempt is given up.
-    await waitForStatement(reader, "alter table account add column kind");
+    await waitForStatement(reader, "alter table account add column color");
     await reader.query("select id from account");
     await vi.waitFor(() => expect(retries).toHaveBeenCalled(), WAIT);
     await holder.query("commit");
     expect(await migrated).toEqual(["9000_add_kind"]);
-    await reader.query("select kind from account");
+    await reader.query("select color from account");
   });
 
   test("is rolled back completely when a statement fails, and keeps the migrations before it", async () => {

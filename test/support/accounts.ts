@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { pino } from "pino";
+import { OPERATOR } from "../../src/identity/actor.ts";
+import { type Role, ROLES } from "../../src/identity/organizations/role.ts";
 import type { Grants } from "../../src/identity/grants/grants.ts";
 import { readConfig } from "../../src/config.ts";
 import { openFoundation } from "../../src/app/foundation.ts";
@@ -13,6 +15,15 @@ export interface TestAccount {
   readonly email: string;
   /** A personal access token, reused for equal arguments. */
   token(scope?: string, connectionId?: number): Promise<string>;
+  client(scope: string): Promise<{ readonly clientId: string; readonly clientSecret: string }>;
+}
+
+export interface TestOrganization {
+  readonly id: string;
+  add(member: TestAccount, role: Role): Promise<void>;
+  /** A new personal access token of a member. */
+  token(member: TestAccount, scope?: string): Promise<{ readonly id: string; readonly token: string }>;
+  /** A client of the organization itself. */
   client(scope: string): Promise<{ readonly clientId: string; readonly clientSecret: string }>;
 }
 
@@ -31,6 +42,8 @@ export interface TestAccounts {
     claims: Readonly<Record<string, unknown>>,
     header?: Partial<JWTHeaderParameters>,
   ): Promise<string>;
+  /** Creates an organization with these members. */
+  createOrganization(members: Readonly<Partial<Record<Role, TestAccount>>>): Promise<TestOrganization>;
   readonly grants: Grants;
   close(): Promise<void>;
 }
@@ -77,6 +90,29 @@ export async function openAccounts(env: Readonly<Record<string, string>>): Promi
       return new SignJWT({ ...accepted, ...claims })
         .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: key.id, ...header })
         .sign(await importJWK(key.privateJwk, "ES256"));
+    },
+    async createOrganization(members) {
+      const id = `org_${randomBytes(12).toString("base64url")}`;
+      await pool.query(
+        "insert into account (id, kind, email, name, password_hash) values ($1, 'organization', $2, 'Acme', '')",
+        [id, `${id}@organization.invalid`],
+      );
+      const account = await foundation.accounts.find(id);
+      for (const role of ROLES) {
+        const member = members[role];
+        if (member !== undefined) await foundation.memberStore.addMember(id, member.id, role, OPERATOR);
+      }
+      return {
+        id,
+        add: async (member, role) => {
+          await foundation.memberStore.addMember(id, member.id, role, OPERATOR);
+        },
+        token: async (member, scope = EVERYDAY_SCOPES) => {
+          const request = { scope, connectionId: undefined, memberId: member.id, name: "", expiresInDays: undefined };
+          return foundation.personalAccessTokens.create(account, request);
+        },
+        client: (scope) => foundation.clients.create(account, scope),
+      };
     },
     grants: foundation.grants,
     query: async (text, values = []) => (await pool.query<Record<string, unknown>>(text, [...values])).rows,

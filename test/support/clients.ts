@@ -9,6 +9,7 @@ import { GrantService } from "../../gen/proto/patchbay/v1/grant_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import { OrganizationService } from "../../gen/proto/patchbay/v1/organization_service_pb.ts";
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
@@ -41,6 +42,7 @@ export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
     HistoryService,
     IntegrationService,
     OAuthClientService,
+    OrganizationService,
     PersonalAccessTokenService,
     RuntimeService,
     ToolService,

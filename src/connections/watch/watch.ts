@@ -57,6 +57,7 @@ export function createWatch(deps: ConnectionWatchDeps): Watch {
     const { accountId } = principal;
     const id = serverId === undefined ? principal.connectionId : reachableId(principal, serverId);
     const single = id !== undefined;
+    if (id !== undefined && !reaches(principal, id)) throw connectionNotFound(serverId ?? String(id));
     const leaveSlot = deps.slots.take(accountId);
     const reads = joinReads(accountId);
     // The first snapshot is not shared: a change made just before it may not have arrived yet.

@@ -42,7 +42,8 @@ export function createAccounts({ store }: { store: AccountStore }): Accounts {
       return { accountId: id, email, password };
     },
     async resetPassword(idOrEmail) {
-      const { id, email } = await find(idOrEmail);
+      const { id, email, kind, name } = await find(idOrEmail);
+      if (kind === "organization") throw invalid("account", `The organization ${name} has no password.`);
       const password = randomPassword();
       await store.resetPassword(id, await hashPassword(password), OPERATOR);
       return { accountId: id, email, password };

@@ -8,7 +8,10 @@ import { randomId, randomPassword } from "../random.ts";
 /** An account as an administrator sees it, without its content. */
 export interface AdministeredAccount {
   readonly id: string;
+  /** Empty for an organization. */
   readonly email: string;
+  /** The name of an organization; undefined for a person. */
+  readonly name: string | undefined;
   readonly isAdmin: boolean;
   readonly connectionCount: number;
   readonly createdAt: Date;
@@ -17,7 +20,7 @@ export interface AdministeredAccount {
 }
 
 export interface AccountSelection {
-  /** Part of the e-mail address, ignoring case, or a whole id. */
+  /** Part of the e-mail address or of an organization's name, ignoring case, or a whole id. */
   readonly query: string | undefined;
   readonly isDisabled: boolean | undefined;
 }

@@ -26,6 +26,12 @@ export const AUDIT_ACTIONS = [
   "personal_access_token.revoke",
   "grant.create",
   "grant.revoke",
+  "organization.create",
+  "organization.rename",
+  "organization.delete",
+  "member.add",
+  "member.change_role",
+  "member.remove",
   "session.login",
   "session.logout",
   "token.issue",
@@ -48,6 +54,8 @@ export const AUDIT_OBJECTS = [
   "oauth_client",
   "personal_access_token",
   "grant",
+  "organization",
+  "member",
   "session",
   "webhook",
   "signing_key",
@@ -93,6 +101,8 @@ export interface AuditFilter {
   readonly objectId: string | undefined;
   /** An account id or a client id. */
   readonly actor: string | undefined;
+  /** Only events of this person's own actions. */
+  readonly actorAccountId: string | undefined;
   /** Only events of these connections. */
   readonly connectionIds: readonly number[] | undefined;
   /** Inclusive. */

@@ -1,6 +1,6 @@
 import { invalid } from "../../domain-error.ts";
 import type { Principal } from "../principal.ts";
-import { reachableConnections } from "../reach.ts";
+import { onlyHolder, reachableConnections } from "../reach.ts";
 import {
   AUDIT_ACTIONS,
   AUDIT_OBJECTS,
@@ -32,7 +32,8 @@ export interface AuditPage {
 
 /** Use cases for reading the audit log. Throws `invalid` naming the parameter. */
 export interface AuditLog {
-  /** Lists the account's events; a token limited to some connections sees only their events. */
+  /** Lists the account's events; a token limited to some connections sees only their events, and a member
+   * of an organization only those of the member's own actions. */
   list(principal: Principal, query: AuditQuery): Promise<AuditPage>;
   /** Lists the events of one account, or of all accounts and the installation. For administrators. */
   listAll(accountId: string | undefined, query: AuditQuery): Promise<AuditPage>;
@@ -54,7 +55,10 @@ export function createAuditLog({ reader }: { readonly reader: AuditReader }): Au
 
   return {
     list: async (principal, query) =>
-      page(principal.accountId, query, toFilter(query, reachableConnections(principal))),
+      page(principal.accountId, query, {
+        ...toFilter(query, reachableConnections(principal)),
+        actorAccountId: onlyHolder(principal),
+      }),
     listAll: async (accountId, query) => page(accountId, query, toFilter(query, undefined)),
   };
 }
@@ -71,6 +75,7 @@ function toFilter(query: AuditQuery, connectionIds: readonly number[] | undefine
     objectType: oneOf("object_type", AUDIT_OBJECTS, query.objectType),
     objectId: query.objectId,
     actor: query.actor,
+    actorAccountId: undefined,
     connectionIds,
   };
 }

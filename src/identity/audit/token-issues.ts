@@ -5,6 +5,8 @@ import type { AuditOutcome, AuditRecorder } from "./audit-event.ts";
 
 export interface TokenIssue extends Origin {
   readonly accountId: string;
+  /** Whom the token acts for in an organization. */
+  readonly memberId?: string | undefined;
   readonly clientId: string;
   readonly outcome: AuditOutcome;
 }
@@ -26,7 +28,7 @@ export function createTokenIssues(deps: {
   readonly onError: (error: unknown) => void;
 }): RecordTokenIssue {
   const recent = new LRUCache<string, true>({ ...atMost(REMEMBERED), ttl: HOUR_MS });
-  return ({ accountId, clientId, outcome, address, userAgent }) => {
+  return ({ accountId, memberId, clientId, outcome, address, userAgent }) => {
     const key = `${outcome} ${clientId} ${address}`;
     if (recent.has(key)) return;
     recent.set(key, true);
@@ -35,7 +37,7 @@ export function createTokenIssues(deps: {
         accountId,
         action: "token.issue",
         outcome,
-        actor: { kind: "account", accountId, clientId, tokenId: undefined, address, userAgent },
+        actor: { kind: "account", accountId: memberId ?? accountId, clientId, tokenId: undefined, address, userAgent },
         objectType: "oauth_client",
         objectId: clientId,
         objectName: "",

@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Account } from "../account.ts";
+import { type Account, accountLabel } from "../account.ts";
 import { OPERATOR } from "../actor.ts";
 import { grantableScopes } from "../grantable-scopes.ts";
 import { hashSecret } from "../hash-secret.ts";
@@ -12,6 +12,8 @@ import type { Micros } from "../token-id.ts";
 /** A client as the token endpoint needs it, read by one query so that scopes and `issuedAt` are consistent. */
 export interface TokenClient {
   readonly accountId: string;
+  /** The member whom its tokens act for. Undefined in a person's account, and for a client of an organization itself. */
+  readonly memberId: string | undefined;
   readonly clientId: string;
   /** The only connection of its tokens, for a connection's own client. */
   readonly connectionId: number | undefined;
@@ -67,7 +69,7 @@ export function createOAuthClients({
   return {
     async create(account, scope) {
       if (account.disabledAt !== undefined)
-        throw new DomainError("conflict", `The account ${account.email} is disabled.`);
+        throw new DomainError("conflict", `The account ${accountLabel(account)} is disabled.`);
       const clientId = randomId("client_");
       const clientSecret = randomSecret();
       const registration = {
@@ -80,7 +82,11 @@ export function createOAuthClients({
         jwksUri: undefined,
       };
       const secretHash = hashSecret(pepper, clientSecret);
-      await store.insert({ ...registration, accountId: account.id, id: clientId, secretHash }, MAX_CLIENTS, OPERATOR);
+      await store.insert(
+        { ...registration, accountId: account.id, memberId: undefined, id: clientId, secretHash },
+        MAX_CLIENTS,
+        OPERATOR,
+      );
       return { clientId, clientSecret };
     },
     async revoke(clientId) {

@@ -27,6 +27,8 @@ export interface ClientRegistration {
 
 export interface OAuthClient extends ClientRegistration {
   readonly accountId: string;
+  /** The member who holds it and ends with it. Undefined in a person's account, and for a client of an organization itself. */
+  readonly memberId: string | undefined;
   readonly id: string;
   /** The connection that owns the client and is created, changed and deleted together with it. */
   readonly connectionId: number | undefined;
@@ -40,6 +42,7 @@ export interface OAuthClient extends ClientRegistration {
 
 export interface NewOAuthClient extends ClientRegistration {
   readonly accountId: string;
+  readonly memberId: string | undefined;
   readonly id: string;
   /** Undefined for clients without a secret. */
   readonly secretHash: Uint8Array | undefined;
@@ -48,12 +51,14 @@ export interface NewOAuthClient extends ClientRegistration {
 export interface ClientSelection {
   /** Only the clients that these connections own. Undefined means all clients. */
   readonly connectionIds: readonly number[] | undefined;
+  /** Only the clients of this member. Undefined means all clients. */
+  readonly memberId: string | undefined;
   readonly includesRevoked: boolean;
 }
 
 /** Stores clients for their owners. Every change writes its audit event in the same transaction. */
 export interface OAuthClientStore {
-  /** Throws `exhausted` if the account has `limit` active clients that belong to no connection. */
+  /** Throws `exhausted` if the account, or the member in it, has `limit` active clients that belong to no connection. */
   insert(client: NewOAuthClient, limit: number, actor: Actor): Promise<OAuthClient>;
   find(accountId: string, id: string): Promise<OAuthClient | undefined>;
   /** Oldest first. */

@@ -8,9 +8,9 @@ import { checkGrace } from "../grace.ts";
 import { requireScopes, delegateScopes } from "../delegate-scopes.ts";
 import { hashSecret } from "../hash-secret.ts";
 import type { ClientRegistration, OAuthClient, OAuthClientStore } from "./oauth-client.ts";
-import { type Principal, reachesAll } from "../principal.ts";
+import { isUnlimited, type Principal } from "../principal.ts";
 import { randomId, randomSecret } from "../random.ts";
-import { reachableConnections, reachesBound } from "../reach.ts";
+import { holds, onlyHolder, reachableConnections, reachesBound, seesHeld } from "../reach.ts";
 import { checkRedirectUris } from "./redirect-uri.ts";
 
 export interface NewClientDraft extends ClientDraft {
@@ -56,7 +56,8 @@ export function createOwnClients(deps: {
   async function get(principal: Principal, id: string): Promise<OAuthClient> {
     const isPossibleId = /^[A-Za-z0-9_-]{1,128}$/.test(id);
     const client = isPossibleId ? await store.find(principal.accountId, id) : undefined;
-    if (client === undefined || !reachesBound(principal, client.connectionId)) throw clientNotFound(id);
+    if (client === undefined || !reachesBound(principal, client.connectionId) || !seesHeld(principal, client))
+      throw clientNotFound(id);
     return client;
   }
 
@@ -72,9 +73,16 @@ export function createOwnClients(deps: {
     return client;
   }
 
+  async function getHeld(principal: Principal, id: string): Promise<OAuthClient> {
+    const client = await getChangeable(principal, id);
+    if (!holds(principal, client))
+      throw new DomainError("forbidden", "Only the member who holds the client can change it.");
+    return client;
+  }
+
   return {
     async create(caller, draft) {
-      if (!reachesAll(caller))
+      if (!isUnlimited(caller))
         throw new DomainError("forbidden", "You do not have permission to create OAuth clients.");
       const registration = checkClientDraft(draft);
       const account = await accounts.findById(caller.accountId);
@@ -86,6 +94,7 @@ export function createOwnClients(deps: {
           ...registration,
           scopes,
           accountId: account.id,
+          memberId: caller.memberId,
           id: randomId("client_"),
           secretHash: clientSecret === undefined ? undefined : hashSecret(pepper, clientSecret),
         },
@@ -100,6 +109,7 @@ export function createOwnClients(deps: {
       const { limit = DEFAULT_PAGE, offset = 0 } = query;
       const selection = {
         connectionIds: reachableConnections(principal),
+        memberId: onlyHolder(principal),
         includesRevoked: query.includeRevoked ?? false,
       };
       const { clients, totalCount } = await store.list(principal.accountId, selection, limit, offset);
@@ -109,7 +119,7 @@ export function createOwnClients(deps: {
     get,
 
     async update(caller, id, change) {
-      const before = await getChangeable(caller, id);
+      const before = await getHeld(caller, id);
       // Redirect URIs decide who receives authorization codes, so changing them needs the client's scopes.
       if (change.redirectUris !== undefined) requireScopes(caller, before.scopes);
       const after = {
@@ -126,7 +136,7 @@ export function createOwnClients(deps: {
 
     async rotateSecret(caller, id, graceSeconds) {
       const grace = checkGrace(graceSeconds);
-      const client = await getChangeable(caller, id);
+      const client = await getHeld(caller, id);
       requireScopes(caller, client.scopes);
       if (client.tokenEndpointAuthMethod !== "client_secret_basic") {
         throw new DomainError(

@@ -11,6 +11,8 @@ import type { Micros } from "../token-id.ts";
  */
 export interface OAuthGrant {
   readonly accountId: string;
+  /** The member who allowed it, and whom its tokens act for, in an organization. */
+  readonly memberId: string | undefined;
   /** The token's `grant_id`, `grant_<random>`. */
   readonly id: string;
   readonly clientId: string;
@@ -39,7 +41,7 @@ export interface TokenGrant extends OAuthGrant {
 
 /** Stores grants. Revoked grants and those of disabled accounts are not returned. */
 export interface OAuthGrantStore {
-  /** Returns false if the account is deleted or disabled, or has 1,000 active grants. */
+  /** Returns false if the account is deleted or disabled, or if it, or the member in it, has 1,000 active grants. */
   insert(grant: NewOAuthGrant, actor: Actor): Promise<boolean>;
   list(accountId: string): Promise<readonly OAuthGrant[]>;
   listOfClient(accountId: string, clientId: string): Promise<readonly OAuthGrant[]>;
@@ -47,11 +49,13 @@ export interface OAuthGrantStore {
   hasClient(clientId: string): Promise<boolean>;
   /** Finds a grant by id only, because the token endpoint learns the account from the grant. */
   findForToken(id: string): Promise<TokenGrant | undefined>;
-  /** The connections of a grant's tokens; undefined if the grant is not active. */
+  /** The connections of a grant's tokens and whom they act for; undefined if the grant is not active. */
   findReach(
     accountId: string,
     id: string,
-  ): Promise<{ readonly connectionIds: ReadonlySet<number> | undefined } | undefined>;
+  ): Promise<
+    { readonly connectionIds: ReadonlySet<number> | undefined; readonly memberId: string | undefined } | undefined
+  >;
   /** Records that a token was issued. */
   touch(accountId: string, id: string): Promise<void>;
   /**

@@ -1,7 +1,8 @@
 import { DomainError } from "../../domain-error.ts";
 import { type Caller, toActor } from "../actor.ts";
 import type { OAuthGrant, OAuthGrantStore } from "./grants.ts";
-import { type Principal, reachesAll } from "../principal.ts";
+import { isUnlimited, type Principal } from "../principal.ts";
+import { onlyHolder, seesHeld } from "../reach.ts";
 
 /**
  * Use cases for the grants of the caller's account. A token of a grant, or one limited to some connections, sees only
@@ -13,11 +14,20 @@ export interface OwnGrants {
 }
 
 export function createOwnGrants({ store }: { readonly store: Pick<OAuthGrantStore, "list" | "revoke"> }): OwnGrants {
+  async function visibleTo(principal: Principal): Promise<readonly OAuthGrant[]> {
+    const all = await store.list(principal.accountId);
+    return all.filter((grant) => sees(principal, grant.id) && seesHeld(principal, grant));
+  }
+
+  async function mayRevoke(caller: Caller, id: string): Promise<boolean> {
+    if (!/^grant_[A-Za-z0-9_-]{22}$/.test(id) || !sees(caller, id)) return false;
+    return onlyHolder(caller) === undefined || (await visibleTo(caller)).some((grant) => grant.id === id);
+  }
+
   return {
-    list: async (principal) => (await store.list(principal.accountId)).filter(({ id }) => sees(principal, id)),
+    list: visibleTo,
     async revoke(caller, id) {
-      const isPossible = /^grant_[A-Za-z0-9_-]{22}$/.test(id) && sees(caller, id);
-      if (isPossible && (await store.revoke(caller.accountId, id, toActor(caller)))) return;
+      if ((await mayRevoke(caller, id)) && (await store.revoke(caller.accountId, id, toActor(caller)))) return;
       const shown = id.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
       throw new DomainError("not_found", `Grant ${shown} not found or not accessible`);
     },
@@ -25,5 +35,5 @@ export function createOwnGrants({ store }: { readonly store: Pick<OAuthGrantStor
 }
 
 function sees(principal: Principal, id: string): boolean {
-  return principal.grantId === undefined ? reachesAll(principal) : principal.grantId === id;
+  return principal.grantId === undefined ? isUnlimited(principal) : principal.grantId === id;
 }

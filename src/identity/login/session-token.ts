@@ -1,5 +1,6 @@
 import { importJWK, SignJWT } from "jose";
 import { DomainError, invalid } from "../../domain-error.ts";
+import type { ActingAccount, ListActingAccounts } from "../oauth/acting-account.ts";
 import { isScope, SCOPES, type Scope } from "../scopes.ts";
 import type { SigningKeys } from "../keys/signing-keys.ts";
 import { accessTokenId, type Micros } from "../token-id.ts";
@@ -18,11 +19,15 @@ export interface SessionToken {
 
 /**
  * Issues an access token whose client is the session, so that ending the session revokes it. `scope` is
- * space-separated and empty for all scopes. Throws `invalid` for a scope that the account cannot have.
+ * space-separated and empty for all scopes; `accountId` is the account to act for, by default the person's own. Throws
+ * `invalid` for a scope that the account cannot have, and for an account of others.
  */
-export type IssueSessionToken = (session: LoginSession, scope?: string) => Promise<SessionToken>;
+export type IssueSessionToken = (
+  session: LoginSession,
+  request?: { readonly scope?: string | undefined; readonly accountId?: string | undefined },
+) => Promise<SessionToken>;
 
-function grantedScopes({ isAdmin }: LoginSession, scope: string | undefined): readonly Scope[] {
+function grantedScopes({ isAdmin }: Pick<ActingAccount, "isAdmin">, scope: string | undefined): readonly Scope[] {
   const own = SCOPES.filter((candidate) => isAdmin || candidate !== "mgmt.admin");
   const words = (scope ?? "").split(" ").filter((word) => word !== "");
   if (words.length === 0) return own;
@@ -37,9 +42,22 @@ export function createIssueSessionToken(deps: {
   readonly keys: SigningKeys;
   /** Returns the issue instant of a token; undefined if the session ended. */
   readonly issueTimestamp: (accountId: string, sessionId: string) => Promise<Micros | undefined>;
+  readonly actingAccounts: ListActingAccounts;
 }): IssueSessionToken {
-  return async (session, scope) => {
-    const scopes = grantedScopes(session, scope);
+  async function accountOf(
+    session: LoginSession,
+    wanted: string,
+  ): Promise<Pick<ActingAccount, "memberId" | "isAdmin">> {
+    if (wanted === session.accountId) return { memberId: undefined, isAdmin: session.isAdmin };
+    const account = (await deps.actingAccounts(session)).find(({ accountId }) => accountId === wanted);
+    if (account === undefined)
+      throw invalid("account_id", `You cannot act for the account ${JSON.stringify(wanted.slice(0, 64))}.`);
+    return account;
+  }
+
+  return async (session, { scope, accountId = session.accountId } = {}) => {
+    const account = await accountOf(session, accountId);
+    const scopes = grantedScopes(account, scope);
     const instant = await deps.issueTimestamp(session.accountId, session.id);
     if (instant === undefined) throw new DomainError("unauthenticated", "You are not logged in.");
     const key = deps.keys.current("access_token");
@@ -51,12 +69,13 @@ export function createIssueSessionToken(deps: {
       scope: scopes.join(" "),
       token_use: "access",
       token_type: "oauth",
+      ...(account.memberId !== undefined && { act: { sub: account.memberId } }),
     };
     const access_token = await new SignJWT(claims)
       .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: key.id })
       .setIssuer(deps.issuer)
       .setAudience(deps.issuer)
-      .setSubject(session.accountId)
+      .setSubject(accountId)
       .setJti(accessTokenId(instant))
       .setIssuedAt(issuedAt)
       .setExpirationTime(expiresAt)

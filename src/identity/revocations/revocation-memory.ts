@@ -64,8 +64,9 @@ export function createRevocationMemory(): RevocationMemory {
 
   const boundOf = (kind: RevocationKind, subject: string): Micros => byKind[kind].get(subject)?.before ?? -Infinity;
 
-  function accountBound({ accountId, clientId }: Principal): Micros {
-    const bound = boundOf("account", accountId);
+  function accountBound({ accountId, memberId, clientId }: Principal): Micros {
+    const own = boundOf("account", accountId);
+    const bound = memberId === undefined ? own : Math.max(own, boundOf("account", memberId));
     return bound < Infinity && clientId.startsWith("pat_") ? -Infinity : bound;
   }
 

@@ -8,9 +8,9 @@ import { checkGrace } from "../grace.ts";
 import { requireScopes, delegateScopes } from "../delegate-scopes.ts";
 import { MAX_PERSONAL_ACCESS_TOKENS } from "./personal-access-tokens.ts";
 import type { PersonalAccessToken, PersonalAccessTokenStore } from "./personal-access-token.ts";
-import { type Principal, reachesAll } from "../principal.ts";
+import { isUnlimited, type Principal } from "../principal.ts";
 import { randomId } from "../random.ts";
-import { reachableConnections, reachesBound } from "../reach.ts";
+import { holds, onlyHolder, reachableConnections, reachesBound, seesHeld } from "../reach.ts";
 import { signPersonalAccessToken } from "./sign-personal-access-token.ts";
 import type { SigningKeys } from "../keys/signing-keys.ts";
 import { personalAccessTokenId } from "../token-id.ts";
@@ -69,7 +69,8 @@ export function createOwnTokens(deps: {
   async function get(principal: Principal, id: string): Promise<PersonalAccessToken> {
     const isPossibleId = /^pat_[0-9a-f]{32}$/.test(id);
     const token = isPossibleId ? await store.find(principal.accountId, id) : undefined;
-    if (token === undefined || !reachesBound(principal, token.connectionId)) throw tokenNotFound(id);
+    if (token === undefined || !reachesBound(principal, token.connectionId) || !seesHeld(principal, token))
+      throw tokenNotFound(id);
     return token;
   }
 
@@ -80,7 +81,7 @@ export function createOwnTokens(deps: {
       if (id === undefined) throw connectionNotFound(serverId);
       return id;
     }
-    if (reachesAll(caller)) return undefined;
+    if (isUnlimited(caller)) return undefined;
     throw new DomainError(
       "forbidden",
       "Your token does not access all connections, so it can create tokens only for one of them: name it in server_id.",
@@ -93,11 +94,13 @@ export function createOwnTokens(deps: {
       const now = Date.now();
       const expiresAt = expiryOf(draft, now);
       const connectionId = boundConnectionId(caller, draft.serverId);
+      if (caller.role !== undefined && caller.memberId === undefined)
+        throw new DomainError("forbidden", "Only members of an organization can create personal access tokens in it.");
       const account = await deps.accounts.findById(caller.accountId);
       if (account === undefined) throw new DomainError("unauthenticated", "Invalid or expired token.");
       const scopes = delegateScopes(caller, account, draft.scopes);
       const token = newToken(
-        { accountId: account.id, clientId: randomId("pat_"), name, scopes, connectionId },
+        { accountId: account.id, memberId: caller.memberId, clientId: randomId("pat_"), name, scopes, connectionId },
         now,
         expiresAt,
       );
@@ -109,7 +112,11 @@ export function createOwnTokens(deps: {
     async list(principal, query) {
       checkPage(query);
       const { limit = DEFAULT_PAGE, offset = 0 } = query;
-      const selection = { connectionIds: reachableConnections(principal), includesEnded: query.includeEnded ?? false };
+      const selection = {
+        connectionIds: reachableConnections(principal),
+        memberId: onlyHolder(principal),
+        includesEnded: query.includeEnded ?? false,
+      };
       const { tokens, totalCount } = await store.listPage(principal.accountId, selection, limit, offset);
       return { tokens, totalCount, hasMore: offset + tokens.length < totalCount };
     },
@@ -119,6 +126,7 @@ export function createOwnTokens(deps: {
     async rotate(caller, id, graceSeconds) {
       const grace = checkGrace(graceSeconds);
       const old = await get(caller, id);
+      if (!holds(caller, old)) throw new DomainError("forbidden", "Only the member who holds the token can rotate it.");
       requireScopes(caller, old.scopes);
       const now = Date.now();
       const lifeMs = old.expiresAt === undefined ? undefined : old.expiresAt.getTime() - old.createdAt.getTime();
@@ -137,16 +145,18 @@ export function createOwnTokens(deps: {
 function newToken(
   {
     accountId,
+    memberId,
     clientId,
     name,
     scopes,
     connectionId,
-  }: Pick<PersonalAccessToken, "accountId" | "clientId" | "name" | "scopes" | "connectionId">,
+  }: Pick<PersonalAccessToken, "accountId" | "memberId" | "clientId" | "name" | "scopes" | "connectionId">,
   now: number,
   expiresAt: Date | undefined,
 ): PersonalAccessToken {
   return {
     accountId,
+    memberId,
     id: personalAccessTokenId(now * 1_000),
     clientId,
     name,

@@ -4,6 +4,8 @@ import type { Scope } from "../scopes.ts";
 /** A personal access token without its text, which is not stored. */
 export interface PersonalAccessToken {
   readonly accountId: string;
+  /** The member it acts for in an organization. */
+  readonly memberId: string | undefined;
   /** The `jti`, `pat_<token_identifier>`. */
   readonly id: string;
   readonly clientId: string;
@@ -24,6 +26,8 @@ export interface PersonalAccessToken {
 export interface TokenSelection {
   /** Only tokens bound to one of these connections. Undefined means all tokens. */
   readonly connectionIds: readonly number[] | undefined;
+  /** Only tokens of this member. Undefined means all tokens. */
+  readonly memberId: string | undefined;
   /** Whether to include revoked and expired tokens. */
   readonly includesEnded: boolean;
 }
@@ -31,8 +35,8 @@ export interface TokenSelection {
 /** Stores personal access tokens. Every change writes its audit event in the same transaction. */
 export interface PersonalAccessTokenStore {
   /**
-   * Returns false if the bound connection does not belong to the account. Throws `exhausted` if the account has
-   * `limit` active tokens.
+   * Returns false if the bound connection does not belong to the account. Throws `exhausted` if the account, or the
+   * member in it, has `limit` active tokens.
    */
   insert(token: PersonalAccessToken, limit: number, actor: Actor): Promise<boolean>;
   find(accountId: string, id: string): Promise<PersonalAccessToken | undefined>;

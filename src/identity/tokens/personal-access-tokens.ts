@@ -1,6 +1,6 @@
 import { DomainError, invalid } from "../../domain-error.ts";
 import { isLongerThan } from "../../text-length.ts";
-import type { Account } from "../account.ts";
+import { type Account, accountLabel } from "../account.ts";
 import { OPERATOR } from "../actor.ts";
 import { grantableScopes } from "../grantable-scopes.ts";
 import { randomId } from "../random.ts";
@@ -16,6 +16,8 @@ export interface PersonalAccessTokenRequest {
   readonly scope: string;
   readonly name: string;
   readonly connectionId: number | undefined;
+  /** Whom the token acts for in an organization. Required there, and absent elsewhere. */
+  readonly memberId?: string | undefined;
   /** Undefined for a token that never expires. */
   readonly expiresInDays: number | undefined;
 }
@@ -41,13 +43,16 @@ export function createPersonalAccessTokens(deps: {
   readonly issuer: string;
 }): PersonalAccessTokens {
   return {
-    async create(account, { scope, name, connectionId, expiresInDays }) {
+    async create(account, { scope, name, connectionId, memberId, expiresInDays }) {
       if (account.disabledAt !== undefined)
-        throw new DomainError("conflict", `The account ${account.email} is disabled.`);
+        throw new DomainError("conflict", `The account ${accountLabel(account)} is disabled.`);
+      if ((account.kind === "organization") !== (memberId !== undefined))
+        throw invalid("member", "A token for an organization, and only such a token, names the member it acts for.");
       if (isLongerThan(name, 255)) throw invalid("name", "name must have at most 255 characters.");
       const now = Date.now();
       const token: PersonalAccessToken = {
         accountId: account.id,
+        memberId,
         id: personalAccessTokenId(now * 1_000),
         clientId: randomId("pat_"),
         name,

@@ -14,6 +14,7 @@ export async function signPersonalAccessToken(
     client_id: token.clientId,
     token_use: "access",
     token_type: "pat",
+    ...(token.memberId === undefined ? {} : { act: { sub: token.memberId } }),
     ...(token.connectionId === undefined ? {} : { mcp_server_id: token.connectionId }),
   };
   const jwt = new SignJWT(claims)

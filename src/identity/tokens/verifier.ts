@@ -7,7 +7,10 @@ import { createHeaderDigest } from "./header-digest.ts";
 import type { PersonalAccessTokenStore } from "./personal-access-token.ts";
 import type { Principal } from "../principal.ts";
 import type { Revocations } from "../revocations/revocations.ts";
-import { isScope } from "../scopes.ts";
+import { isOrganizationId } from "../organizations/organization.ts";
+import { isOfEarlierMembership, type Membership, type Memberships } from "../organizations/memberships.ts";
+import type { Role } from "../organizations/role.ts";
+import { isScope, type Scope } from "../scopes.ts";
 import type { KeyPurpose, SigningKeys } from "../keys/signing-keys.ts";
 
 export interface TokenVerifier {
@@ -54,6 +57,23 @@ function isConnectionId(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1;
 }
 
+/**
+ * Reads the claim `act` (RFC 8693), which tokens for an organization have: its subject is the member, or the client
+ * itself for a client of the organization. Returns undefined for any other combination. The role of a member is the
+ * lowest until the membership is read.
+ */
+function readActor(sub: string, clientId: string, act: unknown): Pick<Principal, "memberId" | "role"> | undefined {
+  if (!isOrganizationId(sub)) return act === undefined ? { memberId: undefined, role: undefined } : undefined;
+  const actor = typeof act === "object" && act !== null && "sub" in act ? act.sub : undefined;
+  if (typeof actor !== "string") return undefined;
+  return actor === clientId ? { memberId: undefined, role: "admin" } : { memberId: actor, role: "member" };
+}
+
+/** No role in an organization administers the installation. */
+function isWithinRole(role: Role | undefined, scope: Scope): boolean {
+  return role === undefined || scope !== "mgmt.admin";
+}
+
 /** Returns undefined if a claim is not as this service issues it. */
 function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number): Principal | undefined {
   const {
@@ -66,6 +86,7 @@ function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number
     scopes,
     mcp_server_id: connectionId,
     grant_id: grantId,
+    act,
   } = claims;
   const isPersonal = purpose === "personal_access_token";
   if (claims.token_use !== "access" || claims.token_type !== (isPersonal ? "pat" : "oauth")) return undefined;
@@ -76,10 +97,13 @@ function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) return undefined;
   if (connectionId !== undefined && !isConnectionId(connectionId)) return undefined;
   if (grantId !== undefined && typeof grantId !== "string") return undefined;
+  const actor = readActor(sub, clientId, act);
+  if (actor === undefined) return undefined;
   return {
     accountId: sub,
+    ...actor,
     clientId,
-    scopes: new Set(scopes.filter(isScope)),
+    scopes: new Set(scopes.filter(isScope).filter((scope) => isWithinRole(actor.role, scope))),
     connectionId,
     grantId,
     connectionIds: undefined,
@@ -94,7 +118,7 @@ function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number
  * Verifies bearer tokens with this installation's keys only and checks every claim.
  *
  * Verified tokens are cached by the SHA-256 of their header; expiry, audience and revocation are checked on every
- * request. `issuer` is `PUBLIC_URL`; `now` is in milliseconds.
+ * request. So is the membership of a person who acts in an organization, which adds no query for others. `issuer` is `PUBLIC_URL`; `now` is in milliseconds.
  */
 export function createTokenVerifier(deps: {
   readonly issuer: string;
@@ -102,10 +126,12 @@ export function createTokenVerifier(deps: {
   readonly revocations: Revocations;
   readonly personalAccessTokens: Pick<PersonalAccessTokenStore, "findUse">;
   readonly grants: Pick<OAuthGrantStore, "findReach">;
+  readonly memberships: Pick<Memberships, "find">;
   readonly now?: () => number;
 }): TokenVerifier {
   const now = deps.now ?? Date.now;
   const cache = new LRUCache<string, Principal>({ ...atMost(CACHED_TOKENS), perf: { now } });
+  const byRole = new WeakMap<Principal, Principal>();
   const digest = createHeaderDigest();
 
   async function readToken(token: string): Promise<{ principal: Principal; purpose: KeyPurpose }> {
@@ -154,6 +180,7 @@ export function createTokenVerifier(deps: {
     if (principal.grantId === undefined) return principal;
     const reach = await deps.grants.findReach(principal.accountId, principal.grantId);
     if (reach === undefined) throw refused();
+    if (reach.memberId !== principal.memberId) throw refused();
     return { ...principal, connectionIds: reach.connectionIds };
   }
 
@@ -161,12 +188,32 @@ export function createTokenVerifier(deps: {
     if (principal.expiresAt !== undefined && principal.expiresAt * 1_000 <= now()) throw refused();
     if (!audiences.includes(principal.audience)) throw refused();
     const isRevoked = deps.revocations.isRevoked(principal);
-    if (isRevoked === false) return principal;
+    if (isRevoked === false) return acting(principal);
     if (isRevoked === true) throw refused();
     return isRevoked.then((revoked) => {
       if (revoked) throw refused();
-      return principal;
+      return acting(principal);
     });
+  }
+
+  /** Returns a principal with its role at this request. */
+  function acting(principal: Principal): Principal | Promise<Principal> {
+    const { accountId, memberId } = principal;
+    if (memberId === undefined) return principal;
+    const membership = deps.memberships.find(accountId, memberId);
+    if (!(membership instanceof Promise)) return withRole(principal, membership);
+    return membership.then((found) => withRole(principal, found));
+  }
+
+  /** Returns the same object for the same role, because caches are keyed by it. */
+  function withRole(principal: Principal, membership: Membership | undefined): Principal {
+    if (membership === undefined || isOfEarlierMembership(principal, membership)) throw refused();
+    if (membership.role === principal.role) return principal;
+    const known = byRole.get(principal);
+    if (known?.role === membership.role) return known;
+    const promoted = { ...principal, role: membership.role };
+    byRole.set(principal, promoted);
+    return promoted;
   }
 
   return {

@@ -1,4 +1,4 @@
-import { type Principal, reaches } from "../../identity/principal.ts";
+import { type Principal, reachableSet, reaches } from "../../identity/principal.ts";
 import type { Connection } from "../../connections/connection.ts";
 import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 import { DomainError, invalid } from "../../domain-error.ts";
@@ -88,7 +88,7 @@ export function createCallHistoryReader({
       const connectionId = await connectionOf(principal, query.serverId);
       const filter: CallFilter = {
         connectionId,
-        connectionIds: principal.connectionIds,
+        connectionIds: reachableSet(principal),
         toolName: tool,
         outcome,
         ...range,
@@ -109,7 +109,7 @@ export function createCallHistoryReader({
       if (lengthMs > MAX_RANGE_DAYS * DAY_MS)
         throw invalid("since", `since must be at most ${MAX_RANGE_DAYS} days before until.`);
       const connectionId = await connectionOf(principal, query.serverId);
-      const { connectionIds } = principal;
+      const connectionIds = reachableSet(principal);
       const filter: CallFilter = {
         ...{ connectionId, connectionIds, toolName: query.tool },
         ...{ outcome: undefined, from: start, to },
@@ -120,7 +120,9 @@ export function createCallHistoryReader({
 
     async get(principal, serverId, callId) {
       const id = reachableId(principal, serverId);
-      const call = CALL_ID.test(callId) ? Number(callId) : undefined;
+      // Only the account itself makes calls that are stored; a member may not read the payloads of others.
+      const mayRead = principal.memberId === undefined && CALL_ID.test(callId);
+      const call = mayRead ? Number(callId) : undefined;
       const found =
         id === undefined || call === undefined ? undefined : await contents.find(principal.accountId, id, call);
       if (found !== undefined) return found;
@@ -132,7 +134,7 @@ export function createCallHistoryReader({
     usageOfConnections(principal) {
       const { accountId, connectionId } = principal;
       const own =
-        connectionId === undefined ? principal.connectionIds : [connectionId].filter((id) => reaches(principal, id));
+        connectionId === undefined ? reachableSet(principal) : [connectionId].filter((id) => reaches(principal, id));
       return records.usageOfConnections(accountId, own, new Date(now() - RECENT_MS));
     },
   };

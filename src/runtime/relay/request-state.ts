@@ -77,7 +77,9 @@ function bindingOf({ principal, method, params }: StatefulRequest): string {
   const digest = createHash("sha256")
     .update(printInKeyOrder([method, asked]))
     .digest("base64url");
-  const { clientId, grantId, connectionId } = principal;
-  const parts: JsonValue[] = [clientId, grantId ?? null, connectionId ?? null, digest];
+  const { memberId, clientId, grantId, connectionId } = principal;
+  // Replicas of the previous version know no members, so nothing is added for others.
+  const member = memberId === undefined ? [] : [memberId];
+  const parts: JsonValue[] = [clientId, grantId ?? null, connectionId ?? null, digest, ...member];
   return JSON.stringify(parts);
 }

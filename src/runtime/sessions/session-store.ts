@@ -3,7 +3,15 @@ import type { McpSession } from "./session.ts";
 
 export type NewSession = Pick<
   McpSession,
-  "accountId" | "id" | "clientId" | "connectionId" | "grantId" | "protocolVersion" | "clientInfo" | "clientCapabilities"
+  | "accountId"
+  | "id"
+  | "memberId"
+  | "clientId"
+  | "connectionId"
+  | "grantId"
+  | "protocolVersion"
+  | "clientInfo"
+  | "clientCapabilities"
 >;
 
 export interface StoredSession {

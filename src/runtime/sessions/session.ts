@@ -27,6 +27,8 @@ export interface McpSession {
   readonly accountId: string;
   /** Secret: whoever knows it and has a token of the same client can use the session. */
   readonly id: string;
+  /** The member who opened it, in an organization. */
+  readonly memberId: string | undefined;
   /** The only client that may use the session. */
   readonly clientId: string;
   /** The connection that the opening token was bound to. */
@@ -85,10 +87,11 @@ export class SessionNotFound extends DomainError {
   }
 }
 
-/** Whether a session has the account, client, binding and grant of the principal. */
+/** Whether a session has the account, member, client, binding and grant of the principal. */
 export function belongsTo(session: McpSession, principal: Principal): boolean {
   return (
     session.accountId === principal.accountId &&
+    session.memberId === principal.memberId &&
     session.clientId === principal.clientId &&
     session.connectionId === principal.connectionId &&
     session.grantId === principal.grantId

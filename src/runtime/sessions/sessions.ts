@@ -146,11 +146,12 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     require,
 
     async open(principal, protocolVersion, clientInfo, clientCapabilities = {}) {
-      const { accountId, clientId, connectionId, grantId } = principal;
+      const { accountId, memberId, clientId, connectionId, grantId } = principal;
       const id = createSessionId();
       const wanted = {
         accountId,
         id,
+        memberId,
         clientId,
         connectionId,
         grantId,

@@ -1,6 +1,7 @@
 /** Who may use a task. */
 export interface TaskOwner {
   readonly accountId: string;
+  readonly memberId: string | undefined;
   readonly clientId: string;
   readonly grantId: string | undefined;
 }

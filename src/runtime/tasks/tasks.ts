@@ -164,6 +164,6 @@ export function createTasks({ store, views, upstreamTasks, attended, links, log 
   };
 }
 
-function ownerOf({ accountId, clientId, grantId }: Principal): TaskOwner {
-  return { accountId, clientId, grantId };
+function ownerOf({ accountId, memberId, clientId, grantId }: Principal): TaskOwner {
+  return { accountId, memberId, clientId, grantId };
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type Principal, reaches } from "../../identity/principal.ts";
+import { mayCall, type Principal } from "../../identity/principal.ts";
 import type { Connection } from "../../connections/connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "../../connections/connection-tools.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
@@ -64,7 +64,7 @@ const NO_TOOLS: ToolList = [];
 
 /**
  * Implements DESIGN §6 "which connections" and "tools: who sees what". One view serves all principals with the same
- * account, binding and scopes. It stays valid while the arrays that it was computed from are current.
+ * account, member, binding and scopes. It stays valid while the arrays that it was computed from are current.
  */
 export function createToolViews(deps: { connections: ConnectionView; tools: ConnectionTools }): ToolViews {
   const cache = new LRUCache<string, CachedView>({
@@ -126,7 +126,7 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
   ): ToolView | Promise<ToolView> {
     const cached = cache.get(keyOf(principal));
     const reachable =
-      cached?.connections === connections ? cached.reachable : reachableConnections(principal, connections);
+      cached?.connections === connections ? cached.reachable : callableConnections(principal, connections);
     const lists = reachable.map((connection) => listOf(connection, maxWaitMs));
     const viewFor = (loaded: readonly ToolList[]): ToolView => {
       const unchanged = cached?.reachable === reachable && loaded.every((list, index) => list === cached.lists[index]);
@@ -145,17 +145,17 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
   };
 }
 
-function printKey({ accountId, connectionId, connectionIds, grantId, scopes }: Principal): string {
+function printKey({ accountId, memberId, connectionId, connectionIds, grantId, scopes }: Principal): string {
   // The connections of a grant never change, so its id identifies them.
-  return `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId} ${[...scopes].sort().join(" ")}`;
+  return `${accountId} ${memberId ?? "*"} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId} ${[...scopes].sort().join(" ")}`;
 }
 
 function isReady(list: ToolList | Promise<ToolList>): list is ToolList {
   return !(list instanceof Promise);
 }
 
-function reachableConnections(principal: Principal, connections: readonly Connection[]): readonly Connection[] {
-  return connections.filter((connection) => connection.agentEnabled && reaches(principal, connection.id));
+function callableConnections(principal: Principal, connections: readonly Connection[]): readonly Connection[] {
+  return connections.filter((connection) => connection.agentEnabled && mayCall(principal, connection.id));
 }
 
 /** Adds the other forms of the names: as the upstream writes them, and shortened to fit behind an alias or an id. */

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type Principal, reaches } from "../../identity/principal.ts";
+import { mayCall, type Principal } from "../../identity/principal.ts";
 import type { Connection } from "../../connections/connection.ts";
 import { mayRead } from "../../connections/connection-tools.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
@@ -44,8 +44,8 @@ export function createUpstreamViews(deps: {
     sources: readonly Source[],
     unavailable: readonly UnavailableSource[],
   ): UpstreamView {
-    const { accountId, connectionId, connectionIds, grantId } = principal;
-    const key = `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId}`;
+    const { accountId, memberId, connectionId, connectionIds, grantId } = principal;
+    const key = `${accountId} ${memberId ?? "*"} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId}`;
     const cached = cache.get(key);
     if (cached !== undefined && isSame(cached, sources, unavailable)) return cached;
     const view = computeUpstreamView(sources, unavailable, connectionId === undefined);
@@ -90,7 +90,7 @@ export function createUpstreamViews(deps: {
 }
 
 function isInView(principal: Principal, connection: Connection): boolean {
-  return connection.agentEnabled && reaches(principal, connection.id);
+  return connection.agentEnabled && mayCall(principal, connection.id);
 }
 
 function isReady(listing: Source["listing"] | Promise<Source["listing"]>): listing is Source["listing"] {

@@ -1,6 +1,7 @@
 // One line for each table.
 export { AccountSettingEntity } from "./connections/account-setting.ts";
 export { AccountEntity } from "./identity/account.ts";
+export { MemberEntity } from "./identity/member.ts";
 export { AuditEventEntity } from "./identity/audit-event.ts";
 export { AuthorizationRequestEntity } from "./connections/authorization-request.ts";
 export { BackfillEntity } from "./backfill.ts";

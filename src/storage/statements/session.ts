@@ -17,6 +17,7 @@ export const SESSION_COLUMNS = [
   ...named(
     "accountId",
     "id",
+    "memberId",
     "clientId",
     "connectionId",
     "grantId",
@@ -109,9 +110,15 @@ export const lockAccountOfSessions = prepare("session_lock_account", (tables, gi
     .forNoKeyUpdate(),
 );
 
+/** In an organization each member has sessions of their own. */
 interface OfClient {
   readonly accountId: string;
+  readonly memberId: string | undefined;
   readonly clientId: string;
+}
+
+function isOfMember({ memberId }: OfClient) {
+  return sql<boolean>`member_id is not distinct from ${memberId}::text`;
 }
 
 export const countSessionsOfOthers = prepare(
@@ -121,6 +128,7 @@ export const countSessionsOfOthers = prepare(
       .selectFrom("session")
       .select(({ fn }) => fn.countAll<number>().as("count"))
       .where("account_id", "=", given.accountId)
+      .where(isOfMember(given))
       .where("client_id", "!=", given.clientId)
       .where("last_used_at", ">", sql<Date>`now() - make_interval(secs => ${given.idleSeconds})`),
 );
@@ -136,6 +144,7 @@ export const endSurplusSessions = prepare(
         selectFrom("session")
           .select("id")
           .where(({ and }) => and({ account_id: given.accountId, client_id: given.clientId }))
+          .where(isOfMember(given))
           .orderBy("last_used_at", "desc")
           .orderBy("created_at", "desc")
           .orderBy("id")
@@ -148,6 +157,7 @@ export const insertSession = prepare("session_insert", (tables, given: NewSessio
     .insertInto("session")
     .values({
       ...{ account_id: given.accountId, id: given.id, client_id: given.clientId, client_info: given.clientInfo },
+      member_id: sql`${given.memberId}`,
       ...{ connection_id: sql`${given.connectionId}`, grant_id: sql`${given.grantId}` },
       ...{ protocol_version: given.protocolVersion, client_capabilities: given.clientCapabilities },
     })

@@ -9,6 +9,7 @@ export const findTokenClient = prepare("client_for_token", (tables, given: { cli
     .innerJoin("account", "account.id", "client.account_id")
     .select([
       "client.account_id as accountId",
+      "client.member_id as memberId",
       "client.id as clientId",
       "client.connection_id as connectionId",
       "client.secret_hash as secretHash",

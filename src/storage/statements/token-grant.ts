@@ -11,6 +11,7 @@ export const findTokenGrant = prepare("grant_for_token", (tables, given: { id: s
     .select([
       ...named(
         "accountId",
+        "memberId",
         "clientId",
         "clientName",
         "redirectUri",
@@ -37,7 +38,7 @@ export const findTokenGrant = prepare("grant_for_token", (tables, given: { id: s
 export const findGrantReach = prepare("grant_reach", (tables, given: { accountId: string; id: string }) =>
   tables
     .selectFrom("oauth_grant")
-    .select(named("connectionIds"))
+    .select(named("connectionIds", "memberId"))
     .where(({ and }) => and({ account_id: given.accountId, id: given.id }))
     .where("revoked_at", "is", null),
 );

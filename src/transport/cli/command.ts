@@ -2,6 +2,7 @@ import type { ParseArgsOptionsConfig } from "node:util";
 import type { Accounts } from "../../identity/accounts/accounts.ts";
 import type { OAuthClients } from "../../identity/clients/clients.ts";
 import type { KeyRotation } from "../../identity/keys/key-rotation.ts";
+import type { MemberStore } from "../../identity/organizations/organization.ts";
 import type { PersonalAccessTokens } from "../../identity/tokens/personal-access-tokens.ts";
 import type { RewrapSecrets } from "../../identity/keys/rewrap-secrets.ts";
 import type { JsonObject } from "../../json.ts";
@@ -10,6 +11,7 @@ import type { JsonObject } from "../../json.ts";
 export interface CommandServices {
   readonly accounts: Accounts;
   readonly clients: OAuthClients;
+  readonly memberStore: Pick<MemberStore, "findMember" | "addMember">;
   readonly personalAccessTokens: PersonalAccessTokens;
   readonly keyRotation: KeyRotation;
   readonly rewrapSecrets: RewrapSecrets;

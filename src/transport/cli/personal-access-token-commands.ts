@@ -1,6 +1,7 @@
 import type { PersonalAccessToken } from "../../identity/tokens/personal-access-token.ts";
 import type { JsonObject } from "../../json.ts";
 import { type Command, withServices } from "./command.ts";
+import { findMember } from "./member-commands.ts";
 
 /** PostgreSQL's largest `integer`. */
 const MAX_SERVER_ID = 2_147_483_647;
@@ -11,6 +12,7 @@ const MAX_DAYS = 36_500;
 function toJson(token: PersonalAccessToken): JsonObject {
   return {
     id: token.id,
+    ...(token.memberId !== undefined && { member_id: token.memberId }),
     client_id: token.clientId,
     name: token.name,
     scopes: [...token.scopes],
@@ -30,11 +32,13 @@ function toLine(token: PersonalAccessToken): string {
 export const personalAccessTokenCommands: readonly Command[] = [
   {
     name: "pat create",
-    synopsis: '--account EMAIL|ID --scope "SCOPE ..." [--server-id N] [--name NAME] [--expires-in-days N]',
+    synopsis:
+      '--account EMAIL|ID --scope "SCOPE ..." [--member EMAIL|ID] [--server-id N] [--name NAME] [--expires-in-days N]',
     summary: "creates a personal access token and prints it once",
     options: {
       account: { type: "string" },
       scope: { type: "string" },
+      member: { type: "string" },
       "server-id": { type: "string" },
       name: { type: "string" },
       "expires-in-days": { type: "string" },
@@ -47,8 +51,12 @@ export const personalAccessTokenCommands: readonly Command[] = [
         name: given.text("name") ?? "",
         expiresInDays: given.count("expires-in-days", MAX_DAYS),
       };
-      return withServices(deps, async ({ accounts, personalAccessTokens }) => {
-        const { id, token } = await personalAccessTokens.create(await accounts.find(wanted), request);
+      const wantedMember = given.text("member");
+      return withServices(deps, async ({ accounts, memberStore, personalAccessTokens }) => {
+        const account = await accounts.find(wanted);
+        const member = wantedMember === undefined ? undefined : await accounts.find(wantedMember);
+        const memberId = member && (await findMember(memberStore, account, member)).id;
+        const { id, token } = await personalAccessTokens.create(account, { ...request, memberId });
         return { json: { id, token }, text: `Token ${id}, shown only this once:\n${token}` };
       });
     },

@@ -4,6 +4,7 @@ import { accountCommands } from "./account-commands.ts";
 import { clientCommands } from "./client-commands.ts";
 import { type Command, type CommandDeps, type GivenOptions, UsageError } from "./command.ts";
 import { keyCommands } from "./key-commands.ts";
+import { memberCommands } from "./member-commands.ts";
 import { personalAccessTokenCommands } from "./personal-access-token-commands.ts";
 
 const PROGRAM = "npm run -s patchbay --";
@@ -39,6 +40,7 @@ const helpCommand: Command = {
 
 const COMMANDS: readonly Command[] = [
   ...accountCommands,
+  ...memberCommands,
   ...clientCommands,
   ...personalAccessTokenCommands,
   ...keyCommands,

@@ -43,12 +43,14 @@ export function createModernClient(
 
 /** Without sessions, a client is known by its token's account, client and grant. */
 export function modernIdentity(principal: Principal, declared: JsonObject): ClientIdentity {
-  const { accountId, clientId, grantId, connectionId } = principal;
+  const { accountId, memberId, clientId, grantId, connectionId } = principal;
   const capabilities = relayedCapabilities(declared);
   return {
     capabilities,
     get audience() {
-      const text = printInKeyOrder([accountId, clientId, grantId ?? null, connectionId ?? null, capabilities]);
+      const member = memberId === undefined ? [] : [memberId];
+      const client = [accountId, clientId, grantId ?? null, connectionId ?? null];
+      const text = printInKeyOrder([...client, capabilities, ...member]);
       return createHash("sha256").update(text).digest("base64url");
     },
   };

@@ -12,6 +12,7 @@ import { createClientAuthentication } from "./clients/client-authentication.ts";
 import { createClientDirectory } from "./clients/client-directory.ts";
 import { createReadClientRequest } from "./clients/client-request.ts";
 import { createConsent } from "./consent/consent.ts";
+import type { ListActingAccounts } from "../../identity/oauth/acting-account.ts";
 import type { OwnConnections } from "../../identity/oauth/own-connections.ts";
 import { createFailedAttempts } from "./clients/failed-attempts.ts";
 import { answerJson } from "../http/answer.ts";
@@ -50,6 +51,8 @@ export interface OAuthServerDeps {
   readonly sessions: Pick<BrowserSessions, "read">;
   readonly csrf: Csrf;
   readonly connections: OwnConnections;
+  /** The accounts that a person can act for. */
+  readonly actingAccounts: ListActingAccounts;
   /** The guarded dispatcher, for fetching documents of clients. */
   readonly dispatcher: Dispatcher;
   /** Records token requests in the audit log. */
@@ -91,7 +94,7 @@ export function createOAuthRoutes(deps: OAuthServerDeps): readonly Route[] {
   const read = createReadClientRequest({ issuer, authentication, trustProxy });
   const issue = createIssueTokens({ issuer, provider, grants, recordIssue: deps.recordIssue, log });
   const recognize = createRecognizeToken(deps);
-  const consent = createConsent({ issuer, grants, connections, directory });
+  const consent = createConsent({ issuer, grants, connections, accounts: deps.actingAccounts, directory });
   const rule = deps.registration;
   const register = rule && createRegisterClient({ directory, rule, trustProxy });
 

@@ -19,6 +19,13 @@ export interface ConsentPage {
   readonly request: string;
   /** Who decides. */
   readonly email: string;
+  /** The accounts that the person can act for. */
+  readonly accounts: readonly {
+    readonly id: string;
+    readonly label: string;
+    /** Whether the page shows its connections. */
+    readonly isShown: boolean;
+  }[];
   readonly client: {
     /** The name the client gave itself. */
     readonly name: string;
@@ -68,6 +75,21 @@ function connectionChoices({ connections, onlyConnection }: ConsentPage): Html {
     </fieldset>`;
 }
 
+function accountChoice({ accounts }: ConsentPage): Html | undefined {
+  if (accounts.length < 2) return undefined;
+  return html`<h2>For which account</h2>
+    <p>
+      <label for="account">Act for</label>
+      <select id="account" name="account">
+        ${accounts.map(
+          ({ id, label, isShown }) =>
+            html`<option value="${id}" ${isShown ? html` selected` : undefined}>${label}</option>`,
+        )}
+      </select>
+      <button type="submit" name="decision" value="switch" class="secondary">Show its connections</button>
+    </p>`;
+}
+
 /** The page on which a person grants or denies a client access. */
 export function consentPage(page: ConsentPage): string {
   const { action, csrfField, request, email, client, redirect, scopes, error } = page;
@@ -85,7 +107,7 @@ export function consentPage(page: ConsentPage): string {
         <ul>
           ${scopes.map((scope) => html`<li>${scope}</li>`)}
         </ul>
-        ${connectionChoices(page)}
+        ${accountChoice(page)} ${connectionChoices(page)}
         <button type="submit" name="decision" value="approve">Allow</button>
         <button type="submit" name="decision" value="deny" class="secondary">Do not allow</button>
       </form>

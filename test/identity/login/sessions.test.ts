@@ -60,6 +60,7 @@ describe("a session", () => {
       account_id: person.accountId,
       email: person.email,
       is_admin: false,
+      organizations: [],
       authenticated_at: expect.any(String),
       expires_at: expect.any(String),
     });

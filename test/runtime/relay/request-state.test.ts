@@ -12,6 +12,8 @@ const principal: Principal = {
   scopes: new Set(["mcp.read"]),
   connectionId: undefined,
   grantId: "grant_1",
+  memberId: undefined,
+  role: undefined,
   connectionIds: undefined,
   tokenId: "t1",
   audience: "http://localhost",

@@ -19,6 +19,7 @@ async function open(): Promise<McpSession> {
     {
       accountId: await world.createAccount(),
       id: createSessionId(),
+      memberId: undefined,
       clientId: "client_1",
       connectionId: undefined,
       grantId: undefined,

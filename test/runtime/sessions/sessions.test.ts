@@ -218,9 +218,13 @@ describe("an MCP session", () => {
       ...{ name: "", scopes: ["mcp.read" as const], redirectUris: [], grantTypes: ["client_credentials" as const] },
       ...{ tokenEndpointAuthMethod: "client_secret_basic" as const, jwks: undefined, jwksUri: undefined },
     };
-    await clients.insert({ ...registration, accountId, id: "client_r", secretHash: Buffer.alloc(32) }, 10, OPERATOR);
+    await clients.insert(
+      { ...registration, accountId, memberId: undefined, id: "client_r", secretHash: Buffer.alloc(32) },
+      10,
+      OPERATOR,
+    );
     const token = {
-      ...{ accountId, id: "pat_i", clientId: "pat_c", name: "", scopes: ["mcp.read" as const] },
+      ...{ accountId, memberId: undefined, id: "pat_i", clientId: "pat_c", name: "", scopes: ["mcp.read" as const] },
       ...{ connectionId: undefined, createdAt: new Date(), expiresAt: undefined, revokedAt: undefined },
       ...{ lastUsedAt: undefined, replacedBy: undefined },
     };

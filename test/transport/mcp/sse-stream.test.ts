@@ -12,6 +12,8 @@ const PRINCIPAL: Principal = {
   scopes: new Set(["mcp.read", "mcp.write"]),
   connectionId: undefined,
   grantId: "grant_1",
+  memberId: undefined,
+  role: undefined,
   connectionIds: new Set([3, 4]),
   tokenId: "token_1",
   audience: "http://localhost/mcp",

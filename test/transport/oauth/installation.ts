@@ -40,6 +40,11 @@ import { createOwnConnections } from "../../../src/storage/stores/identity/own-c
 import { createPersonalAccessTokenStore } from "../../../src/storage/stores/identity/personal-access-token.ts";
 import { createRevocationStore, revoke } from "../../../src/storage/stores/identity/revocation.ts";
 import { createSigningKeyStore } from "../../../src/storage/stores/identity/signing-key.ts";
+import { createMemberStore } from "../../../src/storage/stores/organizations/member.ts";
+import { createOrganizationReader } from "../../../src/storage/stores/organizations/organization-reader.ts";
+import type { MemberStore } from "../../../src/identity/organizations/organization.ts";
+import { createMemberships } from "../../../src/identity/organizations/memberships.ts";
+import { createListActingAccounts } from "../../../src/identity/oauth/acting-account.ts";
 import { createTestDatabase } from "../../support/database.ts";
 
 const log = pino({ level: "silent" });
@@ -70,6 +75,7 @@ export interface Installation {
   readonly rewrapSecrets: RewrapSecrets;
   readonly accounts: Accounts;
   readonly clients: OAuthClients;
+  readonly memberStore: MemberStore;
   readonly personalAccessTokens: PersonalAccessTokens;
   newAccount(isAdmin?: boolean): Promise<Account>;
   startReplica(listener?: RevocationListener): Promise<Replica>;
@@ -119,7 +125,8 @@ export async function startInstallation({
   const grantStore = createOAuthGrantStore(database);
   const listener = createListener({ url: testDatabase.url, log });
   const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
-  await Promise.all([revocations.start(), keys.follow(listener)]);
+  const memberships = createMemberships({ store: createMemberStore(database), listener });
+  await Promise.all([revocations.start(), memberships.start(), keys.follow(listener)]);
   const sessions = createLoginSessions({
     store: createLoginSessionStore(database),
     pepper,
@@ -137,10 +144,12 @@ export async function startInstallation({
       revocations,
       personalAccessTokens: personalAccessTokenStore,
       grants: grantStore,
+      memberships,
     }),
     sessions: createBrowserSessions({ sessions, cookies: createCookies(issuer) }),
     csrf: createCsrf({ publicUrl: issuer, pepper }),
     connections: createOwnConnections(database.orm),
+    actingAccounts: createListActingAccounts(createOrganizationReader(database.orm)),
     dispatcher,
     revokeAccessToken: (accountId, tokenId) => revoke(database.pool, { accountId, kind: "token", subject: tokenId }),
     registration,
@@ -165,6 +174,7 @@ export async function startInstallation({
     rewrapSecrets: () => rewrapSecrets(database.pool, sealer),
     accounts,
     clients: createOAuthClients({ store: clientStore, pepper }),
+    memberStore: createMemberStore(database),
     personalAccessTokens: createPersonalAccessTokens({ store: personalAccessTokenStore, keys, issuer }),
     async newAccount(isAdmin = false) {
       const { accountId } = await accounts.create({ email: `person-${++made}@example.com`, isAdmin });
@@ -188,6 +198,7 @@ export async function startInstallation({
           revocations,
           personalAccessTokens: personalAccessTokenStore,
           grants: grantStore,
+          memberships,
         }),
         async close() {
           revocations.close();

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/account.proto.
  */
 export const file_patchbay_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("ChlwYXRjaGJheS92MS9hY2NvdW50LnByb3RvEgtwYXRjaGJheS52MSKLAgoHQWNjb3VudBIKCgJpZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIaCghpc19hZG1pbhgDIAEoCFIIaXNfYWRtaW4SDgoGc3RhdHVzGAQgASgJEioKEGNvbm5lY3Rpb25fY291bnQYBSABKAVSEGNvbm5lY3Rpb25fY291bnQSOgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSQQoLZGlzYWJsZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSABSC2Rpc2FibGVkX2F0iAEBQg4KDF9kaXNhYmxlZF9hdEJJCg9kZXYucGF0Y2hiYXkudjFCDEFjY291bnRQcm90b1ABWiZwYXRjaGJheS5kZXYvZ28vcGF0Y2hiYXkvdjE7cGF0Y2hiYXl2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChlwYXRjaGJheS92MS9hY2NvdW50LnByb3RvEgtwYXRjaGJheS52MSKnAgoHQWNjb3VudBIKCgJpZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIaCghpc19hZG1pbhgDIAEoCFIIaXNfYWRtaW4SDgoGc3RhdHVzGAQgASgJEioKEGNvbm5lY3Rpb25fY291bnQYBSABKAVSEGNvbm5lY3Rpb25fY291bnQSOgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSQQoLZGlzYWJsZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSABSC2Rpc2FibGVkX2F0iAEBEhEKBG5hbWUYCCABKAlIAYgBAUIOCgxfZGlzYWJsZWRfYXRCBwoFX25hbWVCSQoPZGV2LnBhdGNoYmF5LnYxQgxBY2NvdW50UHJvdG9QAVomcGF0Y2hiYXkuZGV2L2dvL3BhdGNoYmF5L3YxO3BhdGNoYmF5djFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * An account owns connections, clients and tokens.
@@ -30,7 +30,7 @@ export type Account = Message<"patchbay.v1.Account"> & {
   id: string;
 
   /**
-   * The e-mail address its owner logs in with.
+   * The e-mail address its owner logs in with. Empty for an organization.
    *
    * @generated from field: string email = 2;
    */
@@ -70,6 +70,13 @@ export type Account = Message<"patchbay.v1.Account"> & {
    * @generated from field: optional google.protobuf.Timestamp disabled_at = 7 [json_name = "disabled_at"];
    */
   disabledAt?: Timestamp | undefined;
+
+  /**
+   * The name of an organization. Unset for a person.
+   *
+   * @generated from field: optional string name = 8;
+   */
+  name?: string | undefined;
 };
 
 /**

@@ -29,7 +29,7 @@ export const file_patchbay_v1_admin_service: GenFile = /*@__PURE__*/
  */
 export type ListAccountsRequest = Message<"patchbay.v1.ListAccountsRequest"> & {
   /**
-   * Only accounts whose e-mail address contains this text or whose id equals it. Default: all.
+   * Only accounts whose e-mail address or name contains this text or whose id equals it. Default: all.
    *
    * @generated from field: optional string query = 1;
    */

@@ -46,10 +46,11 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
    * `connection.update`, `connection.delete`, `connection.authorize`, `connection.accept_tool_changes`,
    * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`, `oauth_client.update`,
    * `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
-   * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
-   * `session.logout`, `token.issue`, `webhook.create`, `webhook.update`, `webhook.enable`, `webhook.disable`,
-   * `webhook.rotate_secret`, `webhook.resend`, `webhook.delete`, `signing_key.rotate` or `master_key.rewrap`: only
-   * events with this action. Default: all actions.
+   * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`,
+   * `organization.create`, `organization.rename`, `organization.delete`, `member.add`, `member.change_role`,
+   * `member.remove`, `session.login`, `session.logout`, `token.issue`, `webhook.create`, `webhook.update`,
+   * `webhook.enable`, `webhook.disable`, `webhook.rotate_secret`, `webhook.resend`, `webhook.delete`,
+   * `signing_key.rotate` or `master_key.rewrap`: only events with this action. Default: all actions.
    *
    * @generated from field: optional string action = 3;
    */
@@ -70,8 +71,8 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
   actor?: string | undefined;
 
   /**
-   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `webhook`, `signing_key` or
-   * `master_key`: only events about objects of this type. Default: all types.
+   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `organization`, `member`, `session`,
+   * `webhook`, `signing_key` or `master_key`: only events about objects of this type. Default: all types.
    *
    * @generated from field: optional string object_type = 6 [json_name = "object_type"];
    */
@@ -174,10 +175,11 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
    * `connection.update`, `connection.delete`, `connection.authorize`, `connection.accept_tool_changes`,
    * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`, `oauth_client.update`,
    * `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
-   * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
-   * `session.logout`, `token.issue`, `webhook.create`, `webhook.update`, `webhook.enable`, `webhook.disable`,
-   * `webhook.rotate_secret`, `webhook.resend`, `webhook.delete`, `signing_key.rotate` or `master_key.rewrap`: only
-   * events with this action. Default: all actions.
+   * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`,
+   * `organization.create`, `organization.rename`, `organization.delete`, `member.add`, `member.change_role`,
+   * `member.remove`, `session.login`, `session.logout`, `token.issue`, `webhook.create`, `webhook.update`,
+   * `webhook.enable`, `webhook.disable`, `webhook.rotate_secret`, `webhook.resend`, `webhook.delete`,
+   * `signing_key.rotate` or `master_key.rewrap`: only events with this action. Default: all actions.
    *
    * @generated from field: optional string action = 4;
    */
@@ -198,8 +200,8 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
   actor?: string | undefined;
 
   /**
-   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `webhook`, `signing_key` or
-   * `master_key`: only events about objects of this type. Default: all types.
+   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `organization`, `member`, `session`,
+   * `webhook`, `signing_key` or `master_key`: only events about objects of this type. Default: all types.
    *
    * @generated from field: optional string object_type = 7 [json_name = "object_type"];
    */

@@ -6,7 +6,10 @@ export const AccountEntity = defineEntity({
   name: "Account",
   properties: (p) => ({
     id: p.text().primary(),
+    kind: p.enum(["person", "organization"]).default("person"),
+    /** Organizations have an address that nobody can have, because it is unique and required. */
     email: p.text(),
+    name: p.text().default(""),
     passwordHash: p.text(),
     isAdmin: p.boolean().default(false),
     disabledAt: p.datetime().nullable(),

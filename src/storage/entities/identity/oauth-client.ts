@@ -12,6 +12,7 @@ export const OauthClientEntity = defineEntity({
   properties: {
     accountId: owner("oauth_client_account_id_fkey"),
     id: p.text().primary(),
+    memberId: p.text().nullable(),
     connectionId: p.integer().nullable(),
     connection: () => connectionReference("oauth_client_account_id_connection_id_fkey"),
     name: p.text().default(""),

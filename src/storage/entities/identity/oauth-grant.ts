@@ -9,6 +9,7 @@ export const OauthGrantEntity = defineEntity({
   properties: (p) => ({
     accountId: owner("oauth_grant_account_id_fkey"),
     id: p.text().primary(),
+    memberId: p.text().nullable(),
     clientId: p.text(),
     clientName: p.text(),
     redirectUri: p.text(),

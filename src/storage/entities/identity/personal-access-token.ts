@@ -10,6 +10,7 @@ export const PersonalAccessTokenEntity = defineEntity({
   properties: {
     accountId: owner("personal_access_token_account_id_fkey"),
     id: p.text().primary(),
+    memberId: p.text().nullable(),
     clientId: p.text(),
     name: p.text().default(""),
     scopes: p.array<Scope>().columnType("text[]"),

@@ -10,6 +10,7 @@ export const McpTaskEntity = defineEntity({
     id: p.text().primary(),
     connectionId: p.integer(),
     connection: () => connectionReference("mcp_task_connection_fkey"),
+    memberId: p.text().nullable(),
     clientId: p.text(),
     grantId: p.text().nullable(),
     sealedState: p.blob().$type<Buffer>(),

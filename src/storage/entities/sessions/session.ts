@@ -10,6 +10,7 @@ export const SessionEntity = defineEntity({
   properties: (p) => ({
     accountId: owner("session_account_id_fkey"),
     id: p.text().primary(),
+    memberId: p.text().nullable(),
     clientId: p.text(),
     connectionId: p.integer().nullable(),
     grantId: p.text().nullable(),

@@ -20,16 +20,23 @@ export function byEmail(email: string) {
 
 /** An audit event that concerns an account as a whole. */
 export function accountEvent(
-  account: Pick<AccountRow, "id" | "email">,
+  account: Pick<AccountRow, "id" | "email"> & Partial<Pick<AccountRow, "kind" | "name">>,
   action: AuditAction,
   actor: Actor,
 ): ChangeEvent {
-  const { id, email } = account;
-  return { accountId: id, action, actor, objectType: "account", objectId: id, objectName: email };
+  const { id, email, kind, name = "" } = account;
+  const objectName = kind === "organization" ? name : email;
+  return { accountId: id, action, actor, objectType: "account", objectId: id, objectName };
 }
 
-function toAccount({ id, email, isAdmin, disabledAt }: AccountRow): Account {
-  return { id, email, isAdmin, disabledAt: disabledAt ?? undefined };
+/** The address of a person; an organization has none. */
+export function emailOf({ kind, email }: Pick<AccountRow, "kind" | "email">): string {
+  return kind === "organization" ? "" : email;
+}
+
+function toAccount(row: AccountRow): Account {
+  const { id, kind, name, isAdmin, disabledAt } = row;
+  return { id, kind, email: emailOf(row), name, isAdmin, disabledAt: disabledAt ?? undefined };
 }
 
 /** Accounts in PostgreSQL. */
@@ -52,14 +59,13 @@ export function createAccountStore(orm: Orm): AccountStore {
     },
     async findByEmail(email) {
       const account = await withEntities(orm, (em) => em.findOne(AccountEntity, byEmail(email)));
-      return account === null ? undefined : toAccount(account);
+      return account?.kind === "person" ? toAccount(account) : undefined;
     },
     disable: (id, actor) =>
       inTransaction(orm, async (em) => {
         const disabledAt = raw("coalesce(disabled_at, now())");
         if ((await em.nativeUpdate(AccountEntity, { id }, { disabledAt })) === 0) return false;
-        const { email } = await em.findOneOrFail(AccountEntity, { id });
-        recordEvent(em, accountEvent({ id, email }, "account.disable", actor));
+        recordEvent(em, accountEvent(await em.findOneOrFail(AccountEntity, { id }), "account.disable", actor));
         await em.nativeDelete(SessionEntity, { accountId: id });
         await endLoginSessions(em, id, undefined);
         await revoke(runnerOf(em), { accountId: id, kind: "account", subject: id, isKeptForEver: true });

@@ -17,12 +17,13 @@ export function createAuditReader(orm: Orm): AuditReader {
 }
 
 function* conditions(filter: AuditFilter, before: AuditPosition | undefined): Iterable<FilterQuery<EventRow>> {
-  const { action, outcome, objectType, objectId, actor, connectionIds, from, to } = filter;
+  const { action, outcome, objectType, objectId, actor, actorAccountId, connectionIds, from, to } = filter;
   if (action !== undefined) yield { action };
   if (outcome !== undefined) yield { outcome };
   if (objectType !== undefined) yield { objectType };
   if (objectId !== undefined) yield { objectId };
   if (actor !== undefined) yield { $or: [{ actorAccountId: actor }, { actorClientId: actor }] };
+  if (actorAccountId !== undefined) yield { actorAccountId };
   if (connectionIds !== undefined) yield { objectType: "connection", objectId: { $in: connectionIds.map(String) } };
   if (from !== undefined) yield { occurredAt: { $gte: from } };
   if (to !== undefined) yield { occurredAt: { $lt: to } };

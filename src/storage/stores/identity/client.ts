@@ -17,6 +17,7 @@ export function createClientStore({ orm, pool }: Pick<Database, "orm" | "pool">)
       return {
         ...client,
         issuedAt,
+        memberId: row.memberId ?? undefined,
         connectionId: row.connectionId ?? undefined,
         secretHash: row.secretHash ?? undefined,
         previousSecretHash: row.previousSecretHash ?? undefined,

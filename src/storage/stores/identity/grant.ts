@@ -3,6 +3,7 @@ import { LockMode } from "@mikro-orm/postgresql";
 import type { OAuthGrant, OAuthGrantStore } from "../../../identity/grants/grants.ts";
 import type { Database } from "../../database.ts";
 import { AccountEntity } from "../../entities/identity/account.ts";
+import { MemberEntity } from "../../entities/identity/member.ts";
 import { OauthGrantEntity } from "../../entities/identity/oauth-grant.ts";
 import { OidcPayloadEntity } from "../../entities/identity/oidc-payload.ts";
 import { SessionEntity } from "../../entities/sessions/session.ts";
@@ -14,8 +15,9 @@ import { revoke } from "./revocation.ts";
 
 type GrantRow = Pick<
   InferEntity<typeof OauthGrantEntity>,
-  Exclude<keyof OAuthGrant, "connectionIds" | "lastUsedAt">
+  Exclude<keyof OAuthGrant, "memberId" | "connectionIds" | "lastUsedAt">
 > & {
+  readonly memberId?: string | null | undefined;
   readonly connectionIds?: number[] | null | undefined;
   readonly lastUsedAt?: Date | null | undefined;
 };
@@ -25,6 +27,7 @@ function toGrant(row: GrantRow): OAuthGrant {
     row;
   return {
     ...{ accountId, id, clientId, clientName, redirectUri, scopes, resource, createdAt },
+    memberId: row.memberId ?? undefined,
     connectionIds: connectionIds ?? undefined,
     lastUsedAt: lastUsedAt ?? undefined,
   };
@@ -40,12 +43,14 @@ export function createOAuthGrantStore({ orm, pool }: Pick<Database, "orm" | "poo
   return {
     insert: (grant, actor) =>
       inTransaction(orm, async (em) => {
-        const { accountId, id, clientName, connectionIds } = grant;
+        const { accountId, memberId = null, id, clientName, connectionIds } = grant;
         const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
         if ((await em.findOne(AccountEntity, { id: accountId, disabledAt: null }, lock)) === null) return false;
-        if ((await em.count(OauthGrantEntity, { accountId, revokedAt: null })) >= MAX_GRANTS) return false;
+        if (memberId !== null && (await em.count(MemberEntity, { accountId, personId: memberId })) === 0) return false;
+        if ((await em.count(OauthGrantEntity, { accountId, memberId, revokedAt: null })) >= MAX_GRANTS) return false;
         em.create(OauthGrantEntity, {
           ...grant,
+          memberId,
           scopes: [...grant.scopes],
           connectionIds: connectionIds === undefined ? null : [...connectionIds],
         });
@@ -69,7 +74,12 @@ export function createOAuthGrantStore({ orm, pool }: Pick<Database, "orm" | "poo
     },
     async findReach(accountId, id) {
       const [row] = (await findGrantReach(pool, { accountId, id })).rows;
-      return row && { connectionIds: row.connectionIds === null ? undefined : new Set(row.connectionIds) };
+      return (
+        row && {
+          connectionIds: row.connectionIds === null ? undefined : new Set(row.connectionIds),
+          memberId: row.memberId ?? undefined,
+        }
+      );
     },
     async touch(accountId, id) {
       await withEntities(orm, (em) => em.nativeUpdate(OauthGrantEntity, { accountId, id }, { lastUsedAt: now() }));

@@ -18,6 +18,7 @@ function toClient(row: ClientRow): OAuthClient {
   const { previousSecretUntil } = row;
   return {
     accountId: row.accountId,
+    memberId: row.memberId ?? undefined,
     id: row.id,
     connectionId: row.connectionId ?? undefined,
     name: row.name,
@@ -55,13 +56,14 @@ export function createOAuthClientStore(orm: Orm): OAuthClientStore {
   return {
     insert: (fresh, limit, actor) =>
       inTransaction(orm, async (em) => {
-        const { accountId } = fresh;
-        await lockAccount(em, accountId);
-        const count = await em.count(OauthClientEntity, { accountId, connectionId: null, revokedAt: null });
+        const { accountId, memberId = null } = fresh;
+        await lockAccount(em, accountId, memberId);
+        const count = await em.count(OauthClientEntity, { accountId, memberId, connectionId: null, revokedAt: null });
         if (count >= limit)
           throw new DomainError("exhausted", `An account can have at most ${limit} OAuth clients; revoke one first.`);
         const client = em.create(OauthClientEntity, {
           ...fresh,
+          memberId,
           secretHash: fresh.secretHash ?? null,
           scopes: [...fresh.scopes],
           redirectUris: [...fresh.redirectUris],
@@ -77,9 +79,10 @@ export function createOAuthClientStore(orm: Orm): OAuthClientStore {
       const client = await withEntities(orm, (em) => em.findOne(OauthClientEntity, { accountId, id }));
       return client === null ? undefined : toClient(client);
     },
-    async list(accountId, { connectionIds, includesRevoked }, limit, offset) {
+    async list(accountId, { connectionIds, memberId, includesRevoked }, limit, offset) {
       const where = {
         accountId,
+        ...(memberId === undefined ? {} : { memberId }),
         ...(includesRevoked ? {} : { revokedAt: null }),
         ...(connectionIds === undefined ? {} : { connectionId: { $in: [...connectionIds] } }),
       };

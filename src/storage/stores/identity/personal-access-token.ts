@@ -19,6 +19,7 @@ type TokenRow = InferEntity<typeof PersonalAccessTokenEntity>;
 function toToken(row: TokenRow): PersonalAccessToken {
   return {
     accountId: row.accountId,
+    memberId: row.memberId ?? undefined,
     id: row.id,
     clientId: row.clientId,
     name: row.name,
@@ -46,6 +47,7 @@ function record(em: EntityManager, { accountId, id, name }: Named, action: Audit
 async function insert(em: EntityManager, token: PersonalAccessToken, action: AuditAction, actor: Actor): Promise<void> {
   em.create(PersonalAccessTokenEntity, {
     ...token,
+    memberId: token.memberId ?? null,
     scopes: [...token.scopes],
     connectionId: token.connectionId ?? null,
     expiresAt: token.expiresAt ?? null,
@@ -77,9 +79,9 @@ export function createPersonalAccessTokenStore({
     async insert(token, limit, actor) {
       try {
         await inTransaction(orm, async (em) => {
-          const { accountId } = token;
-          await lockAccount(em, accountId);
-          if ((await em.count(PersonalAccessTokenEntity, { accountId, ...isInUse() })) >= limit) {
+          const { accountId, memberId = null } = token;
+          await lockAccount(em, accountId, memberId);
+          if ((await em.count(PersonalAccessTokenEntity, { accountId, memberId, ...isInUse() })) >= limit) {
             const rule = `An account can have at most ${limit} personal access tokens in use; revoke one first.`;
             throw new DomainError("exhausted", rule);
           }
@@ -99,9 +101,10 @@ export function createPersonalAccessTokenStore({
       const options = { orderBy: OLDEST_FIRST };
       return (await withEntities(orm, (em) => em.find(PersonalAccessTokenEntity, { accountId }, options))).map(toToken);
     },
-    async listPage(accountId, { connectionIds, includesEnded }, limit, offset) {
+    async listPage(accountId, { connectionIds, memberId, includesEnded }, limit, offset) {
       const where = {
         accountId,
+        ...(memberId === undefined ? {} : { memberId }),
         ...(includesEnded ? {} : isInUse()),
         ...(connectionIds === undefined ? {} : { connectionId: { $in: [...connectionIds] } }),
       };
@@ -113,6 +116,8 @@ export function createPersonalAccessTokenStore({
     },
     rotate: (accountId, id, fresh, graceSeconds, actor) =>
       inTransaction(orm, async (em) => {
+        // A member who leaves meanwhile leaves no new token behind.
+        if (fresh.memberId !== undefined) await lockAccount(em, accountId, fresh.memberId);
         const change = {
           replacedBy: fresh.id,
           expiresAt: raw("least(expires_at, clock_timestamp() + make_interval(secs => ?))", [graceSeconds]),

@@ -129,14 +129,14 @@ const listRevocations = prepare("revocation_in_force", (tables) =>
 
 const listRevocationsFor = prepare(
   "revocation_for_principal",
-  (tables, given: Record<"accountId" | "tokenId" | "clientId" | "connectionId" | "grantId", string>) =>
+  (tables, given: Record<"accountId" | "personId" | "tokenId" | "clientId" | "connectionId" | "grantId", string>) =>
     tables
       .selectFrom("revocation")
       .select(COLUMNS)
-      .where("account_id", "=", given.accountId)
+      .where("account_id", "in", [given.accountId, given.personId])
       .where(
         sql<boolean>`(kind, subject) in (('token', ${given.tokenId}), ('client', ${given.clientId}),
-          ('connection', ${given.connectionId}), ('account', ${given.accountId}), ('grant', ${given.grantId}))`,
+          ('connection', ${given.connectionId}), ('account', ${given.accountId}), ('account', ${given.personId}), ('grant', ${given.grantId}))`,
       ),
 );
 
@@ -151,8 +151,15 @@ function toRevocation({ kind, subject, issued_before, revoked_at, expires_at }: 
 export function createRevocationStore(pool: pg.Pool): RevocationStore {
   return {
     listInForce: async () => (await listRevocations(pool, {})).rows.map(toRevocation),
-    async listFor({ accountId, tokenId, clientId, connectionId, grantId }) {
-      const given = { accountId, tokenId, clientId, connectionId: String(connectionId ?? ""), grantId: grantId ?? "" };
+    async listFor({ accountId, memberId, tokenId, clientId, connectionId, grantId }) {
+      const given = {
+        accountId,
+        personId: memberId ?? accountId,
+        tokenId,
+        clientId,
+        connectionId: String(connectionId ?? ""),
+        grantId: grantId ?? "",
+      };
       return (await listRevocationsFor(pool, given)).rows.map(toRevocation);
     },
   };

@@ -22,7 +22,7 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
   return {
     add: ({ owner, id, connectionId, ...state }, limit) =>
       inTransaction(orm, async (em) => {
-        const { accountId, clientId, grantId = null } = owner;
+        const { accountId, memberId = null, clientId, grantId = null } = owner;
         await lockAccount(em, accountId);
         // The lock orders this insert and a concurrent deletion.
         const connection = await tablesOf(em)
@@ -39,6 +39,7 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
             account_id: accountId,
             id,
             connection_id: connectionId,
+            member_id: memberId,
             client_id: clientId,
             grant_id: grantId,
             sealed_state: seal(accountId, id, state),
@@ -49,7 +50,7 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
         return "added";
       }),
 
-    find: ({ accountId, clientId, grantId = null }, id) =>
+    find: ({ accountId, memberId = null, clientId, grantId = null }, id) =>
       withEntities(orm, async (em) => {
         const row = await tablesOf(em)
           .selectFrom("mcp_task")
@@ -59,6 +60,7 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
             sql<boolean>`coalesce(attended_until < now(), false)`.as("is_abandoned"),
           ])
           .where(({ and }) => and({ account_id: accountId, id, client_id: clientId }))
+          .where("member_id", "is not distinct from", memberId)
           .where("grant_id", "is not distinct from", grantId)
           .where("expires_at", ">", sql<Date>`now()`)
           .executeTakeFirst();

@@ -144,6 +144,7 @@ function toSession(row: SessionRow): McpSession {
   const isAlias = ([key]: [string, number]): boolean => key.startsWith(ALIAS_MARK);
   return {
     ...row,
+    memberId: row.memberId ?? undefined,
     connectionId: row.connectionId ?? undefined,
     grantId: row.grantId ?? undefined,
     clientInfo: { name: row.clientInfo.name, version: row.clientInfo.version },

@@ -1,4 +1,4 @@
-import { type Principal, reaches } from "../../../identity/principal.ts";
+import { mayCall, type Principal } from "../../../identity/principal.ts";
 import { connectionNotFound, parseServerId } from "../../../identity/server-id.ts";
 import type { ConnectionView } from "../../../connections/connection-view.ts";
 import type { Access } from "../../gate/gate.ts";
@@ -56,7 +56,7 @@ export function createEndpointAccess(
 
     async actorAt(connectionId, principal) {
       if (connectionId === undefined) return principal;
-      const isReachable = reaches(principal, connectionId);
+      const isReachable = mayCall(principal, connectionId);
       if (!isReachable || (await connections.find(principal.accountId, connectionId)) === undefined) {
         throw connectionNotFound(String(connectionId));
       }

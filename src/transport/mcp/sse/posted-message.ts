@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { parseRole } from "../../../identity/organizations/role.ts";
 import { isScope } from "../../../identity/scopes.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../../json.ts";
 import type { Principal } from "../../../identity/principal.ts";
@@ -43,6 +44,8 @@ function readPrincipal({ scopes, connectionIds, ...printed }: JsonObject): Princ
   };
   return {
     accountId: text("accountId"),
+    memberId: printed["memberId"] === undefined ? undefined : text("memberId"),
+    role: printed["role"] === undefined ? undefined : parseRole(text("role")),
     clientId: text("clientId"),
     scopes: new Set(listOf(scopes).filter((scope) => typeof scope === "string" && isScope(scope))),
     connectionId: number("connectionId"),

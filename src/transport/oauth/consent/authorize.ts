@@ -9,7 +9,7 @@ import { consentPage } from "../../pages/consent-page.ts";
 import { messagePage } from "../../pages/message-page.ts";
 import { answerPage, answerRedirect } from "../../pages/answer-page.ts";
 import { isDocumentAddress } from "../clients/client-directory.ts";
-import type { OwnConnections } from "../../../identity/oauth/own-connections.ts";
+import type { ActingAccount } from "../../../identity/oauth/acting-account.ts";
 import type { Choice, Consent } from "./consent.ts";
 import type { AskedAuthorization, AuthorizationContext } from "../provider/request-context.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
@@ -26,7 +26,6 @@ export interface AuthorizeDeps {
   readonly sessions: Pick<BrowserSessions, "read">;
   readonly csrf: Csrf;
   readonly consent: Consent;
-  readonly connections: OwnConnections;
   readonly provider: () => Promise<Pick<AuthorizationProvider, "authorize">>;
   readonly trustProxy: boolean;
 }
@@ -81,13 +80,15 @@ function readRequest(issuer: string, text: string, now: number): ReadRequest {
 }
 
 function readChoice(form: URLSearchParams): Choice {
-  const isApproved = form.get("decision") === "approve";
+  const word = form.get("decision");
+  const decision = word === "approve" || word === "switch" ? word : "deny";
   const reach = form.get("reach");
-  if (isApproved && reach !== null && reach !== "all" && reach !== "chosen") {
+  if (decision === "approve" && reach !== null && reach !== "all" && reach !== "chosen") {
     throw new DomainError("invalid", "Choose the connections.");
   }
   const ids = form.getAll("connection").filter((id) => /^[1-9][0-9]{0,9}$/.test(id));
-  return { isApproved, connectionIds: reach === "chosen" ? ids.map(Number) : undefined };
+  const connectionIds = reach === "chosen" ? ids.map(Number) : undefined;
+  return { decision, accountId: form.get("account") ?? undefined, connectionIds };
 }
 
 function clientOrigin({ clientId, source }: AskedAuthorization["client"]): string {
@@ -116,31 +117,51 @@ function redirectWarning(uri: string): string | undefined {
 export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[] {
   const { issuer, sessions, csrf, consent } = deps;
 
+  /** The chosen account; before a choice, the one with the requested connection, or the person's own. */
+  async function shownAccount(
+    accounts: readonly [ActingAccount, ...ActingAccount[]],
+    chosen: string | undefined,
+    only: number | undefined,
+  ): Promise<ActingAccount> {
+    const known = accounts.find(({ accountId }) => accountId === chosen);
+    if (known !== undefined || only === undefined) return known ?? accounts[0];
+    for (const account of accounts) {
+      if ((await consent.connectionsOf(account)).some(({ id }) => id === only)) return account;
+    }
+    return accounts[0];
+  }
+
   async function show(
     exchange: HttpExchange,
     session: LoginSession,
     asked: AskedAuthorization,
     request: string,
-    failed?: { readonly error: string; readonly choice: Choice },
+    choice: Choice | undefined,
+    error: string | undefined,
   ): Promise<void> {
-    const [connections, last] = await Promise.all([
-      deps.connections.list(session.accountId),
-      consent.lastGrant(asked, session),
-    ]);
+    const accounts = await consent.accounts(session);
     const only = parseResource(issuer, asked.resource)?.connectionId;
+    const account = await shownAccount(accounts, choice?.accountId, only);
+    const [connections, last] = await Promise.all([consent.connectionsOf(account), consent.lastGrant(asked, account)]);
     const onlyConnection = connections.find(({ id }) => id === only);
     if (only !== undefined && onlyConnection === undefined) {
       throw new DomainError("not_found", `The client requests connection ${only}, which you do not have.`);
     }
-    const proposed = failed === undefined ? last?.connectionIds : failed.choice.connectionIds;
+    const failed = error === undefined ? undefined : choice;
+    const proposed = failed === undefined ? last?.connectionIds : failed.connectionIds;
     const page = consentPage({
       action: CONSENT_PATH,
       csrfField: csrf.field(session),
       request,
       email: session.email,
+      accounts: accounts.map(({ accountId, label }) => ({
+        id: accountId,
+        label,
+        isShown: accountId === account.accountId,
+      })),
       client: { name: asked.client.name ?? asked.client.clientId, origin: clientOrigin(asked.client) },
       redirect: { host: redirectHost(asked.redirectUri), warning: redirectWarning(asked.redirectUri) },
-      scopes: consent.grantable(asked, session).map((scope) => SCOPE_WORDS[scope]),
+      scopes: consent.grantable(asked, account).map((scope) => SCOPE_WORDS[scope]),
       onlyConnection: onlyConnection?.name,
       connections: connections.map(({ id, name, serverType }) => ({
         id,
@@ -148,10 +169,10 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
         kind: serverType,
         isChosen: proposed?.includes(id) ?? false,
       })),
-      ...(failed !== undefined && { error: failed.error }),
+      ...(error !== undefined && { error }),
     });
     const formTargets = [redirectSource(asked.redirectUri)];
-    answerPage(exchange, failed === undefined ? 200 : 400, page, { formTargets });
+    answerPage(exchange, error === undefined ? 200 : 400, page, { formTargets });
   }
 
   /** Runs a request through the provider and sends the response. `text` is the query as received. */
@@ -201,8 +222,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
       logIn();
     } else if (context.prompt === "consent" && query.get("prompt") !== "none" && context.asked && session) {
       if (failure !== undefined && failure.kind !== "invalid") throw failure;
-      const failed = failure && chosen && { error: failure.message, choice: chosen };
-      await show(exchange, session, context.asked, text, failed);
+      await show(exchange, session, context.asked, text, chosen, failure?.message);
     } else {
       answerRedirect(exchange, outcome.location);
     }

@@ -20,15 +20,17 @@ function describe(issuer: string, token: PresentedToken): Introspection {
     return {
       active: true,
       ...{ iss: issuer, sub: grant.accountId, aud: grant.resource, client_id: grant.clientId },
+      ...(grant.memberId !== undefined && { act: { sub: grant.memberId } }),
       ...{ scope, grant_id: grant.id, iat: issuedAt, exp: expiresAt },
     };
   }
-  const { accountId, clientId, scopes, connectionId, grantId, tokenId, audience, issuedAt, expiresAt } =
+  const { accountId, memberId, role, clientId, scopes, connectionId, grantId, tokenId, audience, issuedAt, expiresAt } =
     token.principal;
   return {
     active: true,
     token_type: "Bearer",
     ...{ iss: issuer, sub: accountId, aud: audience, client_id: clientId, scope: [...scopes].join(" ") },
+    ...(role !== undefined && { act: { sub: memberId ?? clientId } }),
     ...(connectionId !== undefined && { mcp_server_id: connectionId }),
     ...(grantId !== undefined && { grant_id: grantId }),
     ...{ jti: tokenId, iat: issuedAt },

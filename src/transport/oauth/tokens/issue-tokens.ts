@@ -21,8 +21,9 @@ export function createIssueTokens(deps: {
     const issued = await (await deps.provider()).issue(form, context);
     const { grant } = context;
     const accountId = grant?.accountId ?? context.client.own?.accountId;
+    const memberId = grant === undefined ? context.client.own?.memberId : grant.memberId;
     if (accountId !== undefined)
-      deps.recordIssue({ accountId, clientId: request.client.clientId, outcome: "ok", ...request.origin });
+      deps.recordIssue({ accountId, memberId, clientId: request.client.clientId, outcome: "ok", ...request.origin });
     // The tokens are already issued; failing to record the time of use is not worth losing them.
     if (grant !== undefined)
       await deps.grants.touch(grant.accountId, grant.id).catch((error: unknown) => {

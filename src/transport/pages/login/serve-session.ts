@@ -7,6 +7,7 @@ import type { Csrf } from "../csrf.ts";
 import type { LoginSession } from "../../../identity/login/login-session.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import type { PageRoute } from "../serve-pages.ts";
+import type { ListActingAccounts } from "../../../identity/oauth/acting-account.ts";
 import type { IssueSessionToken } from "../../../identity/login/session-token.ts";
 
 /** Headers of responses to scripts of our own pages. */
@@ -14,13 +15,14 @@ export interface SessionRoutesDeps {
   readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
   readonly issueToken: IssueSessionToken;
+  readonly actingAccounts: ListActingAccounts;
   readonly trustProxy: boolean;
 }
 
 /**
  * Routes for scripts of our own pages, not part of the API's contract. They have only the session cookie and must send
- * `Origin`, which excludes other sites. `GET /session`: the logged-in account, or 401. `POST /session/token` (JSON,
- * optionally `{scope}`): a bearer token for ten minutes. `DELETE /session`: logs out.
+ * `Origin`, which excludes other sites. `GET /session`: the logged-in account and its organizations, or 401. `POST /session/token` (JSON,
+ * optionally `{scope, account_id}`): a bearer token for ten minutes. `DELETE /session`: logs out.
  */
 export function createSessionRoutes(deps: SessionRoutesDeps): readonly PageRoute[] {
   const { sessions, csrf } = deps;
@@ -46,11 +48,14 @@ export function createSessionRoutes(deps: SessionRoutesDeps): readonly PageRoute
       isJson: true,
       methods: {
         async GET(exchange) {
-          const { accountId, email, isAdmin, authenticatedAt, expiresAt } = await requireSession(exchange);
+          const session = await requireSession(exchange);
+          const { accountId, email, isAdmin, authenticatedAt, expiresAt } = session;
+          const [, ...organizations] = await deps.actingAccounts(session);
           const body = {
             account_id: accountId,
             email,
             is_admin: isAdmin,
+            organizations: organizations.map(({ accountId: id, label: name, role }) => ({ id, name, role })),
             authenticated_at: authenticatedAt.toISOString(),
             expires_at: expiresAt.toISOString(),
           };
@@ -71,9 +76,11 @@ export function createSessionRoutes(deps: SessionRoutesDeps): readonly PageRoute
           requireOwnPage(exchange);
           if (!isConfidential(exchange, deps.trustProxy)) throw invalid("scheme", "Tokens are issued only over https.");
           const session = await requireSession(exchange);
-          const { scope } = (await readJsonForm(exchange)) ?? {};
+          const { scope, account_id: accountId } = (await readJsonForm(exchange)) ?? {};
           if (scope !== undefined && typeof scope !== "string") throw invalid("scope", "scope must be a string.");
-          answerJson(exchange, 200, await deps.issueToken(session, scope), { pragma: "no-cache" });
+          if (accountId !== undefined && typeof accountId !== "string")
+            throw invalid("account_id", "account_id must be a string.");
+          answerJson(exchange, 200, await deps.issueToken(session, { scope, accountId }), { pragma: "no-cache" });
         },
       },
     },

@@ -13,7 +13,7 @@ import type { SystemStatus } from "../../../identity/system-status.ts";
 import { invalid } from "../../../domain-error.ts";
 
 export function toWireAccount(account: AdministeredAccount): WireAccount {
-  const { disabledAt } = account;
+  const { disabledAt, name } = account;
   return create(AccountSchema, {
     id: account.id,
     email: account.email,
@@ -22,6 +22,7 @@ export function toWireAccount(account: AdministeredAccount): WireAccount {
     connectionCount: account.connectionCount,
     createdAt: timestampFromDate(account.createdAt),
     ...(disabledAt === undefined ? {} : { disabledAt: timestampFromDate(disabledAt) }),
+    ...(name === undefined ? {} : { name }),
   });
 }
 
