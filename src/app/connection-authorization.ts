@@ -3,6 +3,9 @@ import { clientDocumentRoutes } from "../transport/pages/authorizations/serve-cl
 import { createAuthorizationRoutes } from "../transport/pages/authorizations/serve-authorizations.ts";
 import { hashSecret } from "../identity/hash-secret.ts";
 import { servePages } from "../transport/pages/serve-pages.ts";
+import { createManagedAccountsFlow } from "../connections/authorization/managed-accounts-flow.ts";
+import { MAX_ORGANIZATIONS } from "../identity/organizations/organization.ts";
+import { createOrganizationReader } from "../storage/stores/organizations/organization-reader.ts";
 import type { Config } from "../config.ts";
 import {
   type AuthorizeConnection,
@@ -68,9 +71,14 @@ export function composeConnectionAuthorization(
     clients: createUpstreamClientStore({ orm, sealer }),
     onChange,
   });
+  const organizations = createOrganizationReader(orm);
+  const managedFlow = createManagedAccountsFlow(flow, async (personId) => {
+    const joined = await organizations.listOf(personId, MAX_ORGANIZATIONS, 0);
+    return [personId, ...joined.organizations.filter(({ role }) => role !== "member").map(({ id }) => id)];
+  });
   const pages = [
     ...clientDocumentRoutes(publicUrl),
-    ...createAuthorizationRoutes({ sessions: login.sessions, csrf: login.csrf, flow, trustProxy }),
+    ...createAuthorizationRoutes({ sessions: login.sessions, csrf: login.csrf, flow: managedFlow, trustProxy }),
   ];
   return {
     addresses,

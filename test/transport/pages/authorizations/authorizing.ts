@@ -28,6 +28,8 @@ export interface Owner {
    * authorization link.
    */
   connect(more?: JsonObject): Promise<{ readonly id: string; readonly path: string }>;
+  /** The same person and browser, acting for a new organization. */
+  organization(): Promise<Owner>;
   /** Returns the path of a new authorization link for the connection. */
   address(id: string): Promise<string>;
   /** Returns the connection in its detailed form. */
@@ -65,9 +67,15 @@ export async function startWorld(
 }
 
 /** Returns a logged-in browser and a session token for the API. */
-async function asOwner(site: Site, browser: FormBrowser, person: Person, url: string): Promise<Owner> {
+async function asOwner(
+  site: Site,
+  browser: FormBrowser,
+  person: Person,
+  url: string,
+  accountId = person.accountId,
+): Promise<Owner> {
   const headers = { ...fromOwnPage(site.publicUrl), "content-type": "application/json" };
-  const { text } = await browser.send("POST", "/session/token", headers, "{}");
+  const { text } = await browser.send("POST", "/session/token", headers, JSON.stringify({ account_id: accountId }));
   const { access_token: token } = JSON.parse(text) as { access_token: string };
 
   const owner: Owner = {
@@ -87,6 +95,12 @@ async function asOwner(site: Site, browser: FormBrowser, person: Person, url: st
       const { status, body } = await owner.call("POST", "/api/v1/mcp-servers", draft);
       if (status !== 201) throw new Error(`creating answered ${status}: ${JSON.stringify(body)}`);
       return { id: String(body["server_id"]), path: pathIn(body["authorization_url"]) };
+    },
+    async organization() {
+      const { body } = await owner.call("POST", "/api/v1/organizations", { name: "Acme" });
+      const { data } = body;
+      if (!isJsonObject(data)) throw new Error(`there is no organization: ${JSON.stringify(body)}`);
+      return asOwner(site, browser, person, url, String(data["id"]));
     },
     async address(id) {
       const { status, body } = await owner.call("POST", `/api/v1/mcp-servers/${id}/authorization`);

@@ -34,6 +34,18 @@ describe("authorizing a connection", () => {
     await until(() => isVerified(id));
   });
 
+  test("an owner authorizes a connection of an organization, and nobody else can", async () => {
+    const owner = await world.owner();
+    const { browser, connect, look, isVerified } = await owner.organization();
+    const { id, path } = await connect();
+    expect(await look(id)).toMatchObject(WAITING);
+    const stranger = await world.owner();
+    expect(await stranger.browser.get(path)).toMatchObject(NOWHERE);
+    const done = await browser.get(await comeBack(world.upstream, browser, path));
+    expect([done.status, done.text]).toEqual([200, expect.stringContaining("“Acme” is authorized")]);
+    await until(() => isVerified(id));
+  });
+
   test("the authorization request uses PKCE, the resource and the callback of the issuer, and ignores parameters from the browser", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
