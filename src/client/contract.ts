@@ -18,6 +18,8 @@ export * from "../../gen/proto/patchbay/v1/integration_pb.ts";
 export * from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 export * from "../../gen/proto/patchbay/v1/oauth_client_pb.ts";
 export * from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+export * from "../../gen/proto/patchbay/v1/organization_pb.ts";
+export * from "../../gen/proto/patchbay/v1/organization_service_pb.ts";
 export * from "../../gen/proto/patchbay/v1/personal_access_token_pb.ts";
 export * from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 export * from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
