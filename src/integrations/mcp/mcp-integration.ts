@@ -36,7 +36,7 @@ import { argumentHeaders } from "./sessions/request-metadata.ts";
 import { readSessionTask, REQUESTED_TTL_MS } from "./sessions/session-task.ts";
 import { needsTask } from "./sessions/task-support.ts";
 import { UpstreamFailure } from "./failures/upstream-failure.ts";
-import { createUpstreamWatcher } from "./sessions/watch-upstream.ts";
+import { createUpstreamWatcher, type SessionStream } from "./sessions/watch-upstream.ts";
 
 export interface McpIntegrationDeps {
   /** The guarded dispatcher. */
@@ -85,13 +85,24 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   const levels = createLogLevels({ requester, log: deps.log });
 
   /** Opens the stream on which the server of this session sends requests and notifications outside calls. */
-  function openStream(
+  function openStream(target: Target, session: UpstreamSession, client: ClientIdentity | undefined): SessionStream {
+    if (client === undefined || !canBeAsked(client)) {
+      const release = listStreams.listen(target, () => undefined);
+      return { opened: listStreams.keepOpen(target), ended: undefined, release };
+    }
+    const pass = (notification: UpstreamNotification): void => onNotification(target.connectionId, notification);
+    return { ...clientStreams.open(session, pass), release: () => undefined };
+  }
+
+  /** Opens the same stream for a call. Returns undefined if there is nothing to wait for. */
+  function openForCall(
     target: Target,
     session: UpstreamSession,
     client: ClientIdentity | undefined,
   ): Promise<void> | undefined {
+    if (!hasOwnStream(session)) return undefined;
     if (client === undefined || !canBeAsked(client)) return listStreams.keepOpen(target);
-    return clientStreams.open(session, (notification) => onNotification(target.connectionId, notification));
+    return openStream(target, session, client).opened;
   }
 
   async function supportsLogin(target: Target, signal: AbortSignal): Promise<boolean> {
@@ -138,7 +149,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, client, signal }, async (session) => {
           if (options.logLevel !== undefined) await levels.ensure(session, options);
-          const opening = hasOwnStream(session) ? openStream(target, session, client) : undefined;
+          const opening = openForCall(target, session, client);
           if (opening !== undefined) await opening;
           const asTask = needsTask(session, tool, client);
           const { reply, required } = await requestWithInput(options, connectionId, (input) =>

@@ -19,8 +19,8 @@ export interface OpenStream {
   readonly session: McpSession | undefined;
   /** Prevents intermediaries from closing the idle connection. */
   readonly sendHeartbeat: () => void;
-  /** Called after a change of the session. */
-  readonly onSession: () => void;
+  /** Called after a change of the session. Resolves when the change has had its effect; never rejects. */
+  readonly onSession: () => Promise<void>;
   readonly end: () => void;
   /** Ends the stream because the service stops, possibly after its last response. */
   readonly stop: () => void;
@@ -37,8 +37,11 @@ export interface RegisteredStream {
 export interface OpenStreams {
   /** Monitors a stream until it is closed. Throws `exhausted` when the account has too many streams. */
   register(stream: OpenStream): RegisteredStream;
-  /** Passes a changed session to its streams on this replica. The others get it within a second. */
-  refresh(session: McpSession): void;
+  /**
+   * Passes a changed session to its streams on this replica; the others get it within two seconds. Resolves when the
+   * change has had its effect. Never rejects.
+   */
+  refresh(session: McpSession): Promise<void>;
   /** Stops all streams. */
   close(): void;
 }
@@ -73,10 +76,10 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
     return connectionId === undefined || (await deps.connections.find(accountId, connectionId)) !== undefined;
   }
 
-  function setSession(entry: Entry, session: McpSession | undefined): void {
+  async function setSession(entry: Entry, session: McpSession | undefined): Promise<void> {
     if (entry.session === session) return;
     entry.session = session;
-    entry.stream.onSession();
+    await entry.stream.onSession();
   }
 
   async function sweep(): Promise<void> {
@@ -88,7 +91,8 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
       const now = session && present.get(session.id);
       const isOver = (session !== undefined && now === undefined) || !(await isAllowed(entry));
       if (isOver) stream.end();
-      else setSession(entry, now);
+      // A refresh during the sweep brought a newer session.
+      else if (entry.session === session) void setSession(entry, now);
     }
     sweeps += 1;
     if (sweeps % SWEEPS_PER_HEARTBEAT === 0) for (const { stream } of open) stream.sendHeartbeat();
@@ -120,8 +124,9 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
         },
       };
     },
-    refresh(session) {
-      for (const entry of open) if (entry.session?.id === session.id) setSession(entry, session);
+    async refresh(session) {
+      const own = [...open].filter((entry) => entry.session?.id === session.id);
+      await Promise.all(own.map((entry) => setSession(entry, session)));
     },
     close() {
       for (const { stream } of [...open]) stream.stop();

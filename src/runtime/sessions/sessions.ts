@@ -197,7 +197,9 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       const readAt = performance.now();
       const present = await store.findAll(sessions);
       for (const session of present.values()) {
-        const usedAt = entries.peek(session.id)?.usedAt ?? readAt - touchAfterMs;
+        const known = entries.peek(session.id);
+        if (known !== undefined && known.readAt > readAt) continue;
+        const usedAt = known?.usedAt ?? readAt - touchAfterMs;
         const entry = { session, readAt, usedAt, rereading: false };
         noteUse(entry, readAt);
         entries.set(session.id, entry);

@@ -29,8 +29,7 @@ export interface ChangeFollower {
   /** Compares the listings with the last check and sends notifications. Never rejects. */
   check(): Promise<void>;
   /**
-   * Checks, and resolves when the upstreams have accepted or refused the subscriptions, at the latest after ten seconds.
-   * Never rejects.
+   * Checks, and resolves when the upstreams have accepted or refused the subscriptions, within 20 seconds. Never rejects.
    */
   settle(): Promise<void>;
   stop(): void;

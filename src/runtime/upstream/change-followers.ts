@@ -1,6 +1,6 @@
 import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { UpstreamFeatures } from "./upstream-features.ts";
-import { createChangeFollower, type ChangeFollower, type ChangeFollowerDeps } from "./change-follower.ts";
+import { createChangeFollower, type ChangeFollowerDeps } from "./change-follower.ts";
 import type { UpstreamListings } from "./upstream-listings.ts";
 
 /** How often listings and subscriptions are checked, in milliseconds. Most checks need no request. */
@@ -16,20 +16,13 @@ export interface ChangeFollowersDeps extends ChangeFollowerDeps {
 
 export interface ChangeFollowers {
   readonly follow: UpstreamFeatures["follow"];
-  /** Resolves when upstreams know the subscriptions of the account's open streams. Never rejects. */
-  settle(accountId: string): Promise<void>;
-}
-
-interface Followed {
-  readonly follower: ChangeFollower;
-  readonly checkSoon: () => void;
 }
 
 /** Checks after each change in the account, and regularly because upstreams rarely report changes. */
 export function createChangeFollowers(deps: ChangeFollowersDeps): ChangeFollowers {
-  const followers = new Map<string, Set<Followed>>();
+  const followers = new Map<string, Set<() => void>>();
   const checkSoon = (accountId: string): void => {
-    for (const { checkSoon: check } of followers.get(accountId) ?? []) check();
+    for (const check of followers.get(accountId) ?? []) check();
   };
   deps.listings.onChange(({ accountId }) => checkSoon(accountId));
   deps.feed.onChange(({ accountId }) => checkSoon(accountId));
@@ -37,20 +30,16 @@ export function createChangeFollowers(deps: ChangeFollowersDeps): ChangeFollower
     for (const accountId of followers.keys()) checkSoon(accountId);
   });
 
-  function register(accountId: string, followed: Followed): () => void {
+  function register(accountId: string, check: () => void): () => void {
     const own = followers.get(accountId) ?? new Set();
-    followers.set(accountId, own.add(followed));
+    followers.set(accountId, own.add(check));
     return () => {
-      own.delete(followed);
+      own.delete(check);
       if (own.size === 0 && followers.get(accountId) === own) followers.delete(accountId);
     };
   }
 
   return {
-    async settle(accountId) {
-      await Promise.all([...(followers.get(accountId) ?? [])].map(({ follower }) => follower.settle()));
-    },
-
     follow(principal, filter, onNotification) {
       const follower = createChangeFollower(deps, principal, filter, onNotification);
       let pending: NodeJS.Timeout | undefined;
@@ -60,11 +49,10 @@ export function createChangeFollowers(deps: ChangeFollowersDeps): ChangeFollower
           void follower.check();
         }, DEBOUNCE_MS).unref();
       };
-      const unregister = register(principal.accountId, { follower, checkSoon: scheduleCheck });
+      const unregister = register(principal.accountId, scheduleCheck);
       const interval = setInterval(() => void follower.check(), deps.checkEveryMs ?? CHECK_EVERY_MS).unref();
       void follower.check();
       return {
-        checkSoon: scheduleCheck,
         settle: () => follower.settle(),
         stop() {
           unregister();

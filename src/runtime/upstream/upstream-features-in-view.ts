@@ -1,3 +1,4 @@
+import type { Principal } from "../../identity/principal.ts";
 import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import { invalid } from "../../domain-error.ts";
@@ -59,6 +60,13 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
     views,
     ...(deps.freshMs === undefined ? {} : { checkEveryMs: deps.freshMs }),
   });
+
+  async function resolveSubscribable(principal: Principal, uri: string): Promise<ReturnType<typeof resolveResource>> {
+    const resolved = resolveResource(await views.of(principal, REQUEST_WAIT_MS), uri);
+    const { connection, listing } = resolved.source;
+    if (listing?.capabilities.subscribe === true) return resolved;
+    throw invalid("uri", `The connection "${connection.name}" does not support subscriptions.`);
+  }
 
   const skills = createUpstreamSkills({
     viewForList: async (principal) => views.of(principal, LIST_WAIT_MS),
@@ -132,16 +140,14 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
       return { text, ttlMs: undefined };
     },
 
-    async subscribe(principal, uri, options) {
-      const view = await views.of(principal, REQUEST_WAIT_MS);
-      const { source, key } = resolveResource(view, uri);
-      if (source.listing?.capabilities.subscribe !== true) {
-        throw invalid("uri", `The connection "${source.connection.name}" does not support subscriptions.`);
-      }
-      await requester.ask(source, { method: "resources/subscribe", uri: key }, options);
+    async checkSubscription(principal, uri) {
+      await resolveSubscribable(principal, uri);
     },
 
-    settle: ({ accountId }) => followers.settle(accountId),
+    async subscribe(principal, uri, options) {
+      const { source, key } = await resolveSubscribable(principal, uri);
+      await requester.ask(source, { method: "resources/subscribe", uri: key }, options);
+    },
     follow: followers.follow,
   };
 }

@@ -107,16 +107,13 @@ export interface UpstreamFeatures {
   ): Promise<FeatureResult>;
   /** `{completion}`; `params` are those of the request: `ref`, `argument`, `context?`. */
   complete(principal: Principal, params: JsonObject, options: RelayOptions): Promise<FeatureResult>;
+  /** Throws `not_found` or `invalid` unless a visible upstream has the resource and supports subscriptions. */
+  checkSubscription(principal: Principal, uri: string): Promise<void>;
   /**
    * Subscribes the session of the client's calls at the upstream. Throws `not_found` unless a visible upstream has the
    * resource and supports subscriptions. The protocol handler stores the subscription.
    */
   subscribe(principal: Principal, uri: string, options: RelayOptions): Promise<void>;
-  /**
-   * Resolves when the upstreams know the subscriptions of the account's open streams on this replica, at the latest
-   * after ten seconds.
-   */
-  settle(principal: Principal): Promise<void>;
   /**
    * Sends the notifications `resources/updated`, `resources/list_changed` and `prompts/list_changed` that the filter
    * selects. `onNotification` must not throw.
@@ -130,9 +127,7 @@ export interface UpstreamFeatures {
 
 /** The change notifications of one open stream. */
 export interface FollowedChanges {
-  /** Reads the filter again. */
-  checkSoon(): void;
-  /** Resolves when the upstreams know the subscriptions, at the latest after ten seconds. Never rejects. */
+  /** Reads the filter again, and resolves when the upstreams know the subscriptions, within 20 seconds. Never rejects. */
   settle(): Promise<void>;
   stop(): void;
 }

@@ -50,7 +50,7 @@ export interface ChangeStreams {
   /** Opens a stream. Rejects only before anything is sent. Returns undefined if the client has disconnected. */
   open(request: ChangeStreamRequest): Promise<OpenChangeStream | undefined>;
   /** Tells the session's streams that its subscriptions changed. */
-  refresh(session: McpSession): void;
+  refresh(session: McpSession): Promise<void>;
 }
 
 export interface ChangeStreamDeps {
@@ -95,7 +95,7 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
           principal,
           session,
           sendHeartbeat: () => queue.send("beat", ": heartbeat\n\n"),
-          onSession: () => followed.checkSoon(),
+          onSession: () => followed.settle(),
           end,
           stop: () => {
             if (request.onStopping === undefined) end();

@@ -2,7 +2,6 @@ import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
-import type { ClientIdentity, RelayedClient } from "../../integrations/relayed-client.ts";
 import { modernIdentity } from "./request-input.ts";
 import { type Envelope, MODERN_VERSION, readEnvelope } from "./envelope.ts";
 import { notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
@@ -101,11 +100,10 @@ export function createModernHandler(serving: Serving): ModernHandler {
     const resourcesListChanged = filter.resourcesListChanged === true && resources?.listChanged === true;
     const wanted = Array.isArray(filter.resourceSubscriptions) && resources?.subscribe === true;
     const uris = wanted ? readUris(filter.resourceSubscriptions) : [];
-    const signal = AbortSignal.timeout(30_000);
     const client = modernIdentity(principal, capabilities);
     const known = await Promise.all(
       uris.map((uri) =>
-        features.subscribe(principal, uri, { client: silentClient(client), signal }).then(
+        features.checkSubscription(principal, uri).then(
           () => [uri],
           () => [],
         ),
@@ -153,10 +151,4 @@ function readUris(value: JsonValue | undefined): string[] {
 
 function toJson(id: string): JsonValue {
   return id.startsWith('"') ? String(JSON.parse(id)) : JSON.rawJSON(id);
-}
-
-/** A client that answers no request, because a subscription has no result that could ask for input. */
-function silentClient(identity: ClientIdentity): RelayedClient {
-  const ask = (): Promise<never> => Promise.reject(new Error("A subscription cannot ask its client."));
-  return { ...identity, input: undefined, ask, notify: () => undefined };
 }

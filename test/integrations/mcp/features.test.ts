@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Features, FeatureRequest } from "../../../src/integrations/features.ts";
 import type { Notification } from "../../../src/integrations/relay.ts";
@@ -298,6 +299,8 @@ describe("watching resources", () => {
     const first = features.watchResources(connection, ["a://1"], undefined, (uri) => heard.push(uri));
     const second = features.watchResources(connection, ["a://1", "a://2"], undefined, (uri) => heard.push(uri));
     await Promise.all([first.settled, second.settled]);
+    const subscribed = subject.server.of("resources/subscribe").map(({ message }) => message.params);
+    expect(subscribed).toEqual([{ uri: "a://1" }, { uri: "a://2" }]);
     expect(new Set(sessionsOf(subject, "resources/subscribe"))).toEqual(new Set(sessionsOf(subject, "tools/call")));
     expect(streams).toHaveLength(1);
     streams[0]?.(updated("a://1"));
@@ -328,6 +331,27 @@ describe("watching resources", () => {
     await subject.integration.callTool(connection, tool("work"), {}, patient());
     await expect.poll(() => subject.server.of("resources/subscribe"), { timeout: 10_000 }).toHaveLength(2);
     expect(subject.server.of("initialize")).toHaveLength(2);
+  });
+
+  it("reopens the stream of a client's own session after the server has closed it", async () => {
+    const streams: ServerResponse[] = [];
+    const subject = await upstream({
+      ...updates,
+      GET: (_request, response) => {
+        streams.push(response);
+        const { send } = stream(response);
+        if (streams.length === 2) send(updated("a://1"));
+      },
+    });
+    const client = { capabilities: { elicitation: {} }, audience: "one" };
+    const heard: string[] = [];
+    const connection = target(subject.server.url);
+    const watch = featuresOf(subject).watchResources(connection, ["a://1"], client, (uri) => heard.push(uri));
+    onTestFinished(() => watch.stop());
+    await watch.settled;
+    streams[0]?.end();
+    await expect.poll(() => heard, { timeout: 5_000 }).toEqual(["a://1"]);
+    expect(subject.server.of("initialize")).toHaveLength(1);
   });
 
   it("reports a change that arrives in the answer of a call, and skips a resource that the server refuses", async () => {

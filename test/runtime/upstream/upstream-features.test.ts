@@ -394,7 +394,7 @@ describe("a change follower", () => {
     const followed = features.follow(who, interest, (notification) => heard.push(notification));
     await features.subscribe(who, uri, patient());
     interest.resourceUris.add(uri);
-    await features.settle(who);
+    await followed.settle();
     await eventually(() => heard.length > 0).finally(() => followed.stop());
     expect(heard).toContainEqual({ method: "notifications/resources/updated", params: { uri } });
     expect(server.of("resources/subscribe")[0]?.message.params).toEqual({ uri: "a://1" });

@@ -25,11 +25,24 @@ export interface UpstreamWatchDeps {
   readonly timeoutMs: number;
   readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
   /** Opens the stream on which a server with sessions notifies the session of the client's calls. */
-  readonly openStream: (
-    target: Target,
-    session: UpstreamSession,
-    client: ClientIdentity | undefined,
-  ) => Promise<void> | undefined;
+  readonly openStream: (target: Target, session: UpstreamSession, client: ClientIdentity | undefined) => SessionStream;
+}
+
+/** The stream on which a server notifies a session outside requests. */
+export interface SessionStream {
+  /** Resolves when it is open or the server does not offer it. Never rejects. */
+  readonly opened: Promise<void> | undefined;
+  /** Resolves when the stream has ended. Undefined if it is reopened by itself. Never rejects. */
+  readonly ended: Promise<void> | undefined;
+  /** Must be called when nobody listens any more. */
+  release(): void;
+}
+
+/** The subscription of a session to one resource. */
+interface Subscription {
+  watches: number;
+  /** Resolves when the server has accepted or refused it. */
+  readonly answered: Promise<void>;
 }
 
 /** Listens for notifications outside requests until stopped, in the sessions of tool calls. Never throws. */
@@ -51,8 +64,8 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
   const { sessions, requester, log, timeoutMs, onNotification, openStream } = deps;
   const openByOrigin = new Map<string, number>();
   const listenersOf = new Map<number, Set<(uri: string) => void>>();
-  /** The number of watches by session and URI. */
-  const subscriptions = new WeakMap<UpstreamSession, Map<string, number>>();
+  /** By URI. */
+  const subscriptions = new WeakMap<UpstreamSession, Map<string, Subscription>>();
 
   async function listen(session: UpstreamSession, request: ListenRequest): Promise<void> {
     const { origin, label } = session.endpoint;
@@ -94,10 +107,14 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
     };
   }
 
-  async function subscribe(session: UpstreamSession, uri: string, signal: AbortSignal): Promise<void> {
+  async function send(session: UpstreamSession, method: string, uri: string): Promise<void> {
     const deadlineMs = performance.now() + timeoutMs;
+    await requester.request(session, { method, params: { uri }, deadlineMs, signal: session.closing.signal });
+  }
+
+  async function subscribe(session: UpstreamSession, uri: string): Promise<void> {
     try {
-      await requester.request(session, { method: "resources/subscribe", params: { uri }, deadlineMs, signal });
+      await send(session, "resources/subscribe", uri);
     } catch (error) {
       // A server that refuses one resource, such as a deleted one, still reports the others.
       if (!(error instanceof UpstreamFailure) || error.answer === undefined) throw error;
@@ -105,24 +122,41 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
     }
   }
 
-  /** Counts the watches of each resource. The returned function unsubscribes from those that nobody else watches. */
-  function retain(session: UpstreamSession, uris: readonly string[]): () => void {
-    const counts = subscriptions.get(session) ?? new Map<string, number>();
-    subscriptions.set(session, counts);
-    for (const uri of uris) counts.set(uri, (counts.get(uri) ?? 0) + 1);
-    return () => {
-      for (const uri of uris) {
-        const left = (counts.get(uri) ?? 1) - 1;
-        counts.set(uri, left);
-        if (left > 0) continue;
-        counts.delete(uri);
-        if (session.closing.signal.aborted) continue;
-        const deadlineMs = performance.now() + timeoutMs;
-        requester
-          .request(session, { method: "resources/unsubscribe", params: { uri }, deadlineMs })
-          .catch(() => undefined);
+  /** Subscribes to the resources that nobody else watches in the session, one after the other, when `opened`. */
+  async function retain(
+    session: UpstreamSession,
+    uris: readonly string[],
+    opened: Promise<void> | undefined,
+  ): Promise<void> {
+    const known = subscriptions.get(session) ?? new Map<string, Subscription>();
+    subscriptions.set(session, known);
+    let last: Promise<void> = opened ?? Promise.resolve();
+    const answers = uris.map((uri) => {
+      const own = known.get(uri);
+      if (own !== undefined) {
+        own.watches += 1;
+        return own.answered;
       }
-    };
+      const answered = last.then(() => subscribe(session, uri));
+      // The first failure fails the watch below.
+      last = answered.catch(() => undefined);
+      known.set(uri, { watches: 1, answered });
+      return answered;
+    });
+    await Promise.all(answers);
+  }
+
+  /** Unsubscribes from the resources that nobody else watches in the session. */
+  function release(session: UpstreamSession, uris: readonly string[]): void {
+    const known = subscriptions.get(session);
+    for (const uri of uris) {
+      const own = known?.get(uri);
+      if (own === undefined) continue;
+      own.watches -= 1;
+      if (own.watches > 0) continue;
+      known?.delete(uri);
+      if (!session.closing.signal.aborted) send(session, "resources/unsubscribe", uri).catch(() => undefined);
+    }
   }
 
   return {
@@ -165,18 +199,20 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
           await listen(session, { uris, listener: pass, onStream: settle, signal });
           return;
         }
-        const release = retain(session, uris);
         const stopHearing = hear(connectionId, listener);
+        const stream = openStream(target, session, client);
+        const stopped = AbortSignal.any([signal, session.closing.signal]);
+        const end = stopped.aborted ? Promise.resolve() : once(stopped, "abort").then(() => undefined);
         try {
-          // The stream opens before the subscriptions, so that no change is missed.
-          await openStream(target, session, client);
-          for (const uri of uris) await subscribe(session, uri, signal);
-          settle();
-          const ended = AbortSignal.any([signal, session.closing.signal]);
-          if (!ended.aborted) await once(ended, "abort");
+          // The subscriptions are counted at once, and sent when the stream is open, so that no change is missed.
+          const retained = retain(session, uris, stream.opened);
+          retained.then(settle, settle);
+          await Promise.race([retained, end]);
+          await Promise.race([end, ...(stream.ended === undefined ? [] : [stream.ended])]);
         } finally {
           stopHearing();
-          release();
+          stream.release();
+          release(session, uris);
         }
       }
       void repeat(target, signal, () =>

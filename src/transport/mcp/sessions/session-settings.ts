@@ -1,6 +1,7 @@
 import type { JsonValue } from "../../../json.ts";
 import type { Principal } from "../../../identity/principal.ts";
 import type { McpSession } from "../../../runtime/sessions/session.ts";
+import { withinMs } from "../../../within-ms.ts";
 import { invalidParams, methodNotFound } from "../methods.ts";
 import { readLogLevel } from "../relay.ts";
 import type { RequestStream } from "../reply.ts";
@@ -10,6 +11,10 @@ import { createSessionClient } from "../session-client.ts";
 /** Limits for the subscribed URIs of a session. */
 const MAX_URI_LENGTH = 2_048;
 const MAX_URIS = 1_000;
+/** How long an upstream may take to accept a subscription, in milliseconds. */
+const SUBSCRIBE_MS = 25_000;
+/** How long to wait until the session's streams on this replica follow the resource, in milliseconds. */
+const STREAM_WAIT_MS = 5_000;
 
 /** The subscriber, and the stream that receives requests to its client meanwhile. */
 interface Subscriber {
@@ -21,7 +26,10 @@ interface Subscriber {
 /** Requests that change which notifications a session's client receives. They return the result as JSON. */
 export interface SessionSettings {
   setLogLevel(principal: Principal, session: McpSession, level: JsonValue | undefined): Promise<string>;
-  /** Subscribes or unsubscribes. Upstreams know a subscription before the client gets the response. */
+  /**
+   * Subscribes or unsubscribes. The upstream knows a subscription before the client gets the response, in the session
+   * of the client's calls on this replica. A stream on another replica follows the resource within two seconds.
+   */
   subscribe(subscriber: Subscriber, method: string, uri: string): Promise<string>;
 }
 
@@ -40,16 +48,15 @@ export function createSessionSettings({ features, sessions, sessionAnswers, stre
       if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed())
         throw invalidParams("uri is not a valid URI.");
       if (method === "resources/unsubscribe") {
-        streams.refresh(await sessions.update(session, { unsubscribe: uri }));
+        void streams.refresh(await sessions.update(session, { unsubscribe: uri }));
         return "{}";
       }
       if (session.resourceUris.size >= MAX_URIS)
         throw invalidParams(`A session subscribes to at most ${MAX_URIS} URIs.`);
-      const signal = AbortSignal.timeout(30_000);
+      const signal = AbortSignal.timeout(SUBSCRIBE_MS);
       const client = createSessionClient(sessionAnswers, session, stream, signal);
       await features.subscribe(principal, uri, { client, signal });
-      streams.refresh(await sessions.update(session, { subscribe: uri }));
-      await features.settle(principal);
+      await withinMs(STREAM_WAIT_MS, streams.refresh(await sessions.update(session, { subscribe: uri })), undefined);
       return "{}";
     },
   };
