@@ -74,7 +74,7 @@ export async function startTarget(): Promise<Target> {
         `select '${String(name)}' as name, md5(coalesce(string_agg(row, ',' order by row), '')) as rows
           from ${String(name)} t, lateral (select (to_jsonb(t) - 'last_used_at')::text as row) r`,
     );
-    return accounts.query(counts.join(" union all "));
+    return accounts.query(`${counts.join(" union all ")} order by name`);
   };
   const refused = async (request: RawRequest, status: number): Promise<RawAnswer> => {
     const before = await everything();
