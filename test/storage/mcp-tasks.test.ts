@@ -72,6 +72,17 @@ test("keeps a task for its time to live, which the upstream may change", async (
   expect(await store.find(owner, "left")).toBeUndefined();
 });
 
+test("never changes a task that has ended", async () => {
+  await store.add({ ...task("one"), address: "here" }, 10);
+  const working = { ...task("one"), address: "here", json: '{"status":"working"}' };
+  expect(await store.update("a", "one", working)).toBe(true);
+  expect(await store.update("a", "one", { ...working, json: '{"status":"failed"}', hasEnded: true })).toBe(true);
+  expect(await store.update("a", "one", working)).toBe(false);
+  expect(await store.update("a", "one", { ...working, json: '{"status":"completed"}', hasEnded: true })).toBe(false);
+  expect(await store.attend("a", "one")).toBe(false);
+  expect(await store.find(owner, "one")).toMatchObject({ json: '{"status":"failed"}', hasEnded: true });
+});
+
 test("deletes the tasks of a connection with it and accepts none afterwards", async () => {
   await store.add({ ...task("one"), address: "here" }, 10);
   expect(await store.attend("a", "one")).toBe(true);

@@ -73,7 +73,8 @@ export function createAttendedTasks({ store, relays, running, log }: AttendedTas
       }
       saving = saving.then(async () => {
         try {
-          await store.update(accountId, id, { ...state, json: text, hasEnded });
+          const isStored = await store.update(accountId, id, { ...state, json: text, hasEnded });
+          if (!isStored && !hasEnded) controller.abort(taskLost());
         } catch (error) {
           log.warn({ err: error, connectionId }, "could not store the state of a task");
         }
@@ -111,8 +112,8 @@ export function createAttendedTasks({ store, relays, running, log }: AttendedTas
     });
     const heartbeat = setInterval(() => {
       store.attend(accountId, id).then(
-        // The connection was deleted on another replica.
-        (isKept) => !isKept && controller.abort(new Error("The task is gone.")),
+        // Another replica deleted the connection, or found the task abandoned.
+        (isOpen) => !isOpen && controller.abort(taskLost()),
         () => undefined,
       );
     }, ATTEND_EVERY_MS).unref();
@@ -170,6 +171,10 @@ export function createAttendedTasks({ store, relays, running, log }: AttendedTas
       await Promise.all(following);
     },
   };
+}
+
+function taskLost(): Error {
+  return new Error("The task is gone.");
 }
 
 class TaskCanceled extends Error {

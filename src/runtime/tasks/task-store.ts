@@ -49,8 +49,11 @@ export interface TaskStore {
   add(task: NewTask, limit: number): Promise<"added" | "full" | "deleted">;
   /** Returns undefined for a task that is unknown, has expired or belongs to somebody else. */
   find(owner: TaskOwner, id: string): Promise<StoredTask | undefined>;
-  /** Replaces the state, and with it the time that the task is kept. Returns false if the task is gone. */
+  /**
+   * Replaces the state, and with it the time that the task is kept. Returns false, and changes nothing, if the task has
+   * ended or is gone.
+   */
   update(accountId: string, id: string, state: TaskState): Promise<boolean>;
-  /** Records that a replica still follows the task. Returns false if the task is gone. */
+  /** Records that a replica still follows the task. Returns false if the task has ended or is gone. */
   attend(accountId: string, id: string): Promise<boolean>;
 }

@@ -91,11 +91,14 @@ export function createTasks({ store, views, upstreamTasks, attended, links, log 
   }
 
   /** The replica that followed the task has died, and with it the upstream's session. */
-  async function abandon({ accountId }: Principal, task: StoredTask): Promise<string> {
+  async function abandon(principal: Principal, task: StoredTask): Promise<string> {
     const error = { code: INTERNAL_ERROR, message: "The server that followed the task has stopped." };
     const json = asFailed(task.json, error);
-    await store.update(accountId, task.id, { ...task, json, hasEnded: true });
-    return json;
+    if (await store.update(principal.accountId, task.id, { ...task, json, hasEnded: true })) return json;
+    // The task ended between the two requests.
+    const ended = await store.find(ownerOf(principal), task.id);
+    if (ended === undefined) throw unknownTask();
+    return ended.json;
   }
 
   function stateOf(principal: Principal, found: FoundTask, options: RelayOptions): string | Promise<string> {

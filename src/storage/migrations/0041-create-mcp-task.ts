@@ -15,6 +15,8 @@ export class CreateMcpTask extends Migration {
         expires_at timestamptz not null,
         -- Set while a replica follows the task in a session of its upstream.
         attended_until timestamptz,
+        -- Set once: the state of an ended task never changes again.
+        ended_at timestamptz,
         primary key (account_id, id),
         constraint mcp_task_connection_fkey foreign key (account_id, connection_id)
           references connection (account_id, id) on delete cascade

@@ -18,6 +18,7 @@ function createWorld() {
     add: () => Promise.reject(new Error("unused")),
     find: () => Promise.reject(new Error("unused")),
     update: async (_accountId, id, state) => {
+      if (states.get(id)?.hasEnded === true) return false;
       states.set(id, state);
       return true;
     },
@@ -85,6 +86,24 @@ test("a cancellation that the upstream refuses changes nothing", async () => {
   running.stop();
   await attended.close();
   expect(states.get(refused)).toMatchObject({ hasEnded: true, json: expect.stringContaining("failed") });
+});
+
+test("stops following a task that another replica has ended", async () => {
+  const { attend, states, attended } = createWorld();
+  const started = Promise.withResolvers<undefined>();
+  const goOn = Promise.withResolvers<undefined>();
+  const id = attend(async (follower) => {
+    started.resolve(undefined);
+    await goOn.promise;
+    follower.onState('{"status":"working","statusMessage":"late"}');
+    return untilAborted(follower);
+  });
+  await started.promise;
+  const end = { toolName: "x", upstreamId: "u", address: id, json: '{"status":"failed"}', ttlMs: 1, hasEnded: true };
+  states.set(id, end);
+  goOn.resolve(undefined);
+  await attended.close();
+  expect(states.get(id)).toBe(end);
 });
 
 test("an account has room for as many tasks as a replica follows", async () => {

@@ -18,6 +18,8 @@ export const McpTaskEntity = defineEntity({
     expiresAt: p.datetime(),
     /** Set while a replica follows the task in a session of its upstream. */
     attendedUntil: p.datetime().nullable(),
+    /** Set once: the state of an ended task never changes again. */
+    endedAt: p.datetime().nullable(),
   },
   indexes: [
     { name: "mcp_task_connection", properties: ["accountId", "connectionId"] },

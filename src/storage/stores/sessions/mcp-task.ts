@@ -45,6 +45,7 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
             sealed_state: seal(accountId, id, state),
             expires_at: sql<Date>`now() + make_interval(secs => ${state.ttlMs / 1_000})`,
             attended_until: state.address === undefined ? null : ATTENDED_UNTIL,
+            ended_at: endedAt(state),
           })
           .execute();
         return "added";
@@ -76,8 +77,10 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
           .set({
             sealed_state: seal(accountId, id, state),
             expires_at: sql<Date>`created_at + make_interval(secs => ${state.ttlMs / 1_000})`,
+            ended_at: endedAt(state),
           })
           .where(({ and }) => and({ account_id: accountId, id }))
+          .where("ended_at", "is", null)
           .executeTakeFirstOrThrow();
         return numUpdatedRows > 0n;
       }),
@@ -88,10 +91,15 @@ export function createTaskStore(orm: Orm, sealer: Sealer): TaskStore {
           .updateTable("mcp_task")
           .set({ attended_until: ATTENDED_UNTIL })
           .where(({ and }) => and({ account_id: accountId, id }))
+          .where("ended_at", "is", null)
           .executeTakeFirstOrThrow();
         return numUpdatedRows > 0n;
       }),
   };
+}
+
+function endedAt({ hasEnded }: TaskState) {
+  return hasEnded ? sql<Date>`now()` : null;
 }
 
 function printState({ toolName, upstreamId, address, json, ttlMs, hasEnded }: TaskState): string {
