@@ -7,6 +7,11 @@ const MAX_WEBHOOK_NAME = 255;
 /** Returns the rule of the outbound guard that an address breaks, or undefined. Resolves its name. */
 export type CheckReceiver = (url: string) => Promise<string | undefined>;
 
+/** Whether a webhook or delivery can have this id. PostgreSQL rejects some other texts, such as one with NUL. */
+export function isPossibleWebhookId(id: string): boolean {
+  return /^[A-Za-z0-9_-]{1,128}$/.test(id);
+}
+
 /** Throws `invalid` above 255 characters. */
 export function checkWebhookName(name: string): string {
   if (isLongerThan(name, MAX_WEBHOOK_NAME))

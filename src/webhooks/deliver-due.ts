@@ -45,8 +45,10 @@ export function createDeliverDue({
     const end = performance.now() + RUN_MS;
     try {
       while (!signal.aborted && (await deliverNext(claimed, signal)) && performance.now() < end);
-    } finally {
-      await queue.release(claimed);
+    } catch (error) {
+      // The claim expires by itself, which is the pause before the next run.
+      if (!signal.aborted) throw error;
     }
+    await queue.release(claimed);
   };
 }

@@ -21,7 +21,7 @@ export function startDeliveryRunner(deps: {
     renew: (claimed) => queue.renew(claimed),
     run: (claimed, signal) =>
       deliverDue(claimed, signal).catch((error: unknown) => {
-        // The claim ends or expires, and the delivery is sent again.
+        // The claim expires, and the delivery is sent again.
         if (!signal.aborted)
           log.warn({ err: error, webhook: claimed.webhookId }, "a webhook delivery was interrupted; retrying");
       }),

@@ -2,6 +2,7 @@ import { DomainError, invalid } from "../domain-error.ts";
 import { type Caller, toActor } from "../identity/actor.ts";
 import type { Principal } from "../identity/principal.ts";
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
+import { isPossibleWebhookId } from "./check-webhook.ts";
 import { requireReach } from "./own-webhooks.ts";
 import { DELIVERY_STATUSES, type WebhookDelivery } from "./webhook.ts";
 import type { DeliveryStore } from "./webhook-store.ts";
@@ -46,12 +47,13 @@ export function createOwnDeliveries(store: DeliveryStore): OwnDeliveries {
 
     async get(principal, id) {
       requireReach(principal, "view this webhook delivery");
-      return existing(await store.find(principal.accountId, id), id);
+      return existing(isPossibleWebhookId(id) ? await store.find(principal.accountId, id) : undefined, id);
     },
 
     async resend(caller, id) {
       requireReach(caller, "resend this webhook delivery");
-      return existing(await store.resend(caller.accountId, id, toActor(caller)), id);
+      const resent = isPossibleWebhookId(id) ? await store.resend(caller.accountId, id, toActor(caller)) : undefined;
+      return existing(resent, id);
     },
   };
 }

@@ -4,7 +4,13 @@ import { checkGrace } from "../identity/grace.ts";
 import { mayCreateCredentials, type Principal, reachesAll } from "../identity/principal.ts";
 import { randomId } from "../identity/random.ts";
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
-import { type CheckReceiver, checkEventTypes, checkWebhookName, checkWebhookUrl } from "./check-webhook.ts";
+import {
+  type CheckReceiver,
+  checkEventTypes,
+  checkWebhookName,
+  checkWebhookUrl,
+  isPossibleWebhookId,
+} from "./check-webhook.ts";
 import { randomWebhookSecret } from "./sign-webhook.ts";
 import { MAX_WEBHOOKS, type Webhook } from "./webhook.ts";
 import type { WebhookStore } from "./webhook-store.ts";
@@ -46,7 +52,7 @@ export interface OwnWebhooks {
   delete(caller: Caller, id: string): Promise<void>;
 }
 
-/** `onChange` is called after a webhook is created, changed or deleted, before the response. */
+/** `onChange` is called after a webhook is created or updated, before the response. */
 export function createOwnWebhooks({
   store,
   checkReceiver,
@@ -58,6 +64,7 @@ export function createOwnWebhooks({
 }): OwnWebhooks {
   async function get(principal: Principal, id: string): Promise<Webhook> {
     requireReach(principal, "view this webhook");
+    checkId(id);
     return existing(await store.find(principal.accountId, id), id);
   }
 
@@ -102,6 +109,7 @@ export function createOwnWebhooks({
 
     async rotateSecret(caller, id, graceSeconds) {
       requireOwnToken(caller, "rotate the secret of this webhook");
+      checkId(id);
       const grace = checkGrace(graceSeconds);
       const secret = randomWebhookSecret();
       const rotated = await store.rotateSecret(caller.accountId, id, secret, grace, toActor(caller));
@@ -110,6 +118,7 @@ export function createOwnWebhooks({
 
     async delete(caller, id) {
       requireReach(caller, "delete this webhook");
+      checkId(id);
       if (!(await store.delete(caller.accountId, id, toActor(caller)))) throw webhookNotFound(id);
     },
   };
@@ -124,6 +133,10 @@ export function requireReach(principal: Principal, what: string): void {
 function requireOwnToken(principal: Principal, what: string): void {
   requireReach(principal, what);
   if (!mayCreateCredentials(principal)) throw new DomainError("forbidden", `You do not have permission to ${what}.`);
+}
+
+function checkId(id: string): void {
+  if (!isPossibleWebhookId(id)) throw webhookNotFound(id);
 }
 
 function existing(webhook: Webhook | undefined, id: string): Webhook {

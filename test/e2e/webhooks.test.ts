@@ -163,3 +163,19 @@ test("a receiver that was down gets every event once it is back and a delivery i
   await received("connection.verified", id);
   expect(receiver.received.map(({ type }) => type)).toEqual(["connection.created", "connection.verified"]);
 });
+
+test.each(["rest", "grpc"] as const)("an id with NUL is not found over %s", async (protocol) => {
+  const client = createProtocolClient(protocol, replicas[0]?.url ?? "");
+  const call = (operation: string, input: JsonObject) => client.call(operation, { input, token: here.token });
+  for (const operation of ["GetWebhook", "UpdateWebhook", "RotateWebhookSecret", "DeleteWebhook"])
+    expect(
+      (await call(operation, { webhook_id: "a\0b", ...(operation === "UpdateWebhook" && { name: "x" }) })).message,
+    ).toBe("Webhook a?b not found or not accessible");
+  for (const operation of ["GetWebhookDelivery", "ResendWebhookDelivery"])
+    expect((await call(operation, { delivery_id: "a\0b" })).message).toBe(
+      "Webhook delivery a?b not found or not accessible",
+    );
+  expect((await call("ListWebhookDeliveries", { webhook_id: "a\0b" })).message).toBe(
+    "webhook_id must not contain NUL characters.",
+  );
+});

@@ -67,6 +67,10 @@ export class CreateWebhook extends Migration {
       create index webhook_delivery_subject on webhook_delivery (account_id, webhook_id, subject, sequence)
         where status = 'pending'
     `);
+    this.addSql(`
+      create index webhook_delivery_finished on webhook_delivery (account_id, webhook_id, sequence)
+        where status <> 'pending'
+    `);
     this.addSql("create index webhook_delivery_created on webhook_delivery (created_at)");
   }
 }

@@ -53,7 +53,10 @@ export const findNextDelivery = prepare("webhook_next_delivery", (tables, given:
     .limit(sql.lit(1)),
 );
 
-/** Ends a claim. The webhook is due when its next delivery is and its pause is over. */
+/**
+ * Ends a claim. The webhook is due when its next delivery is and its pause is over, but not before now, so that a
+ * backlog goes behind the webhooks that are already due.
+ */
 export const releaseWebhook = prepare("webhook_release", (tables, given: WebhookKey) =>
   tables
     .with("head", (heads) =>
@@ -66,7 +69,7 @@ export const releaseWebhook = prepare("webhook_release", (tables, given: Webhook
     .updateTable("webhook")
     .set({
       claimed_until: null,
-      due_at: sql<Date>`(select greatest(min(next_attempt_at), webhook.paused_until) from head having count(*) > 0)`,
+      due_at: sql<Date>`(select greatest(now(), min(next_attempt_at), webhook.paused_until) from head having count(*) > 0)`,
     })
     .where(({ and }) => and({ account_id: given.accountId, id: given.webhookId })),
 );
@@ -82,6 +85,7 @@ export const trimDeliveries = prepare("webhook_trim_deliveries", (tables, given:
         .select("newest.sequence")
         .where("newest.account_id", "=", given.accountId)
         .where("newest.webhook_id", "=", given.webhookId)
+        .where("newest.status", "<>", sql.lit<"pending">("pending"))
         .orderBy("newest.sequence", "desc")
         .offset(sql.lit(MAX_FINISHED - 1))
         .limit(sql.lit(1)),

@@ -45,6 +45,9 @@ export const WebhookDeliveryEntity = defineEntity({
     indexAs(
       `create index webhook_delivery_subject on webhook_delivery (account_id, webhook_id, subject, sequence) where status = 'pending'`,
     ),
+    indexAs(
+      `create index webhook_delivery_finished on webhook_delivery (account_id, webhook_id, sequence) where status <> 'pending'`,
+    ),
     { name: "webhook_delivery_created", properties: ["createdAt"] },
   ],
 });

@@ -19,6 +19,11 @@ import { openWebhookSecrets } from "./webhook-row.ts";
 
 /** Maximum number of webhooks of one account per claim. */
 const PER_ACCOUNT = 4;
+/** The number of due webhooks among which accounts take turns. */
+const CLAIM_WINDOW = 128;
+
+/** The state of a webhook without failed attempts. */
+const SUCCEEDING = { failures: 0, failingSince: null, pausedUntil: null };
 
 const inSeconds = (seconds: number) => raw("now() + make_interval(secs => ?)", [seconds]);
 
@@ -26,6 +31,11 @@ const inSeconds = (seconds: number) => raw("now() + make_interval(secs => ?)", [
 function takeTurns<Due extends DueWebhook>(due: readonly Due[]): readonly Due[] {
   const byAccount = Object.values(Object.groupBy(due, ({ accountId }) => accountId));
   return Array.from({ length: PER_ACCOUNT }, (_, turn) => byAccount.flatMap((own) => own?.[turn] ?? [])).flat();
+}
+
+async function hasPending(em: EntityManager, accountId: string, webhookId: string): Promise<boolean> {
+  const pending = { accountId, webhookId, status: "pending" } as const;
+  return (await em.findOne(WebhookDeliveryEntity, pending, { fields: ["id"] })) !== null;
 }
 
 /** The queue of deliveries in PostgreSQL, one row per webhook. */
@@ -57,7 +67,7 @@ export function createDeliveryQueue(orm: Orm, sealer: Sealer): DeliveryQueue {
         { accountId, id },
         { ...attempt, status: "delivered", deliveredAt: now() },
       );
-      await em.nativeUpdate(WebhookEntity, webhook, { failures: 0, failingSince: null, pausedUntil: null });
+      await em.nativeUpdate(WebhookEntity, webhook, SUCCEEDING);
       return;
     }
     if (verdict.kind === "disable") {
@@ -72,6 +82,11 @@ export function createDeliveryQueue(orm: Orm, sealer: Sealer): DeliveryQueue {
         ? { ...attempt, nextAttemptAt: inSeconds(verdict.afterSeconds) }
         : { ...attempt, status: "failed" },
     );
+    // The series of failures ends with the last waiting delivery. The next event starts a new one.
+    if (verdict.kind === "give_up" && !(await hasPending(em, accountId, webhookId))) {
+      await em.nativeUpdate(WebhookEntity, webhook, SUCCEEDING);
+      return;
+    }
     await em.nativeUpdate(WebhookEntity, webhook, {
       failures: row.failures + 1,
       failingSince: row.failingSince ?? now(),
@@ -87,7 +102,7 @@ export function createDeliveryQueue(orm: Orm, sealer: Sealer): DeliveryQueue {
         const some = {
           fields: ["id"],
           orderBy: { dueAt: "asc" },
-          limit: limit * 2,
+          limit: Math.max(limit, CLAIM_WINDOW),
           lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE,
         } as const;
         const due = (await em.find(WebhookEntity, isDue, some)).map(({ accountId, id }) => ({
