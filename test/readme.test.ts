@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openAccounts, type TestAccount, type TestAccounts } from "./support/accounts.ts";
+import { openAccounts, type TestAccount, type TestAccounts, type TestOrganization } from "./support/accounts.ts";
 import { PROJECT_FOLDER, runChild } from "./support/child-process.ts";
 import { type EverythingServer, startEverythingServer } from "./integrations/mcp/everything-server.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
@@ -36,6 +36,8 @@ let database: TestDatabase;
 let service: Service;
 let accounts: TestAccounts;
 let account: TestAccount;
+let newcomer: TestAccount;
+let organization: TestOrganization;
 let folder: string;
 let upstream: EverythingServer;
 
@@ -50,7 +52,8 @@ beforeAll(async () => {
     env: { OUTBOUND_ALLOW: new URL(upstream.url).host },
   });
   accounts = await openAccounts(service.env);
-  account = await accounts.create();
+  [account, newcomer] = await Promise.all([accounts.create(), accounts.create()]);
+  organization = await accounts.createOrganization({ owner: account });
 });
 afterAll(async () => {
   await accounts?.close();
@@ -158,7 +161,11 @@ describe.each(PAGES)("the commands and files that %s mentions", (page) => {
   const commands = mentions.filter((code) => code.startsWith("npm run -s patchbay -- "));
   if (commands.length === 0) return;
   test.each(commands)("%s", async (command) => {
-    expect(await bash(command.replace("admin@localhost", account.email))).not.toBe("");
+    const filled = command
+      .replace("ORG_ID", organization.id)
+      .replace("EMAIL", newcomer.email)
+      .replace("admin@localhost", account.email);
+    expect(await bash(filled)).not.toBe("");
   });
 });
 

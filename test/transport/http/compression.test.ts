@@ -100,8 +100,10 @@ test("never compresses responses that contain a secret, in any protocol", () => 
     "CreateConnection",
     "CreateOAuthClient",
     "CreatePersonalAccessToken",
+    "CreateWebhook",
     "RotateOAuthClientSecret",
     "RotatePersonalAccessToken",
+    "RotateWebhookSecret",
   ]);
 });
 
