@@ -69,7 +69,12 @@ export async function startUpstream(): Promise<Upstream> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array));
-    const { authorization = "" } = request.headers;
+    const { authorization = "", "content-type": contentType } = request.headers;
+    if (contentType === "application/x-www-form-urlencoded") {
+      // It has no token endpoint, which a client of 2025-03-26 asks for.
+      response.writeHead(404).end();
+      return;
+    }
     const text = Buffer.concat(chunks).toString();
     const message = text === "" ? {} : parseJson(text, { maxDepth: 64 });
     const { id, method, params } = isJsonObject(message) ? message : {};
