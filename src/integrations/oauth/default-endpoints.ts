@@ -35,6 +35,16 @@ export async function findDefaultEndpoints(
   };
 }
 
+/** RFC 6749 §5.2. Other endpoints also answer with an `error`, such as "Not Found". */
+const TOKEN_ERRORS: ReadonlySet<string> = new Set([
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+]);
+
 /** Sends a token request without code and client, which a token endpoint answers with an error (RFC 6749 §5.2). */
 async function answersLikeTokenEndpoint(
   address: string,
@@ -51,7 +61,9 @@ async function answersLikeTokenEndpoint(
     const answer = parseJson(await response.text(), { maxDepth: MAX_DEPTH });
     if (!isJsonObject(answer)) return false;
     const { error, access_token: token } = answer;
-    return response.ok ? typeof token === "string" : typeof error === "string";
+    if (response.ok) return typeof token === "string";
+    const isRefusal = response.status === 400 || response.status === 401;
+    return isRefusal && typeof error === "string" && TOKEN_ERRORS.has(error);
   } catch {
     signal.throwIfAborted();
     return false;

@@ -12,6 +12,11 @@ export interface TaskQuestions {
   mark(json: string): string;
 }
 
+/** Maximum number of questions of one task, including answered ones. */
+const MAX_QUESTIONS = 200;
+/** In characters. */
+const MAX_KEY_LENGTH = 256;
+
 interface TaskQuestion {
   readonly request: JsonObject;
   readonly resolve: (answer: ClientAnswer) => void;
@@ -26,6 +31,12 @@ export function createTaskQuestions(ended: AbortSignal, onChange: () => void): T
   return {
     ask: ({ method, params, key }, signal) =>
       new Promise((resolve, reject) => {
+        if (used.size >= MAX_QUESTIONS || key.length > MAX_KEY_LENGTH) {
+          reject(
+            new Error(`A task has at most ${MAX_QUESTIONS} questions, with keys of ${MAX_KEY_LENGTH} characters.`),
+          );
+          return;
+        }
         let name = key;
         while (used.has(name)) name += "_";
         used.add(name);
@@ -36,7 +47,12 @@ export function createTaskQuestions(ended: AbortSignal, onChange: () => void): T
         };
         signal.addEventListener("abort", leave, { once: true });
         ended.addEventListener("abort", leave, { once: true });
-        open.set(name, { request: { method, params: forStateless(params) }, resolve });
+        const settle = (answer: ClientAnswer): void => {
+          signal.removeEventListener("abort", leave);
+          ended.removeEventListener("abort", leave);
+          resolve(answer);
+        };
+        open.set(name, { request: { method, params: forStateless(params) }, resolve: settle });
         onChange();
       }),
 

@@ -72,6 +72,14 @@ describe("a server without any metadata", () => {
 
   test.each<[string, (upstream: OAuthUpstream) => void]>([
     ["nothing answers at /token", (upstream) => upstream.documents.delete("/token")],
+    [
+      "/token answers 404 with an error",
+      ({ documents }) => documents.set("/token", answer(404, `{"error":"Not Found"}`)),
+    ],
+    [
+      "/token answers 400 with another error",
+      ({ documents }) => documents.set("/token", answer(400, `{"error":"no"}`)),
+    ],
     ["/token answers with a page", (upstream) => upstream.documents.set("/token", html)],
     ["/token answers with other JSON", (upstream) => upstream.documents.set("/token", answer(400, `{"detail":"no"}`))],
     ["/token hangs up", (upstream) => upstream.documents.set("/token", (response) => response.destroy())],
